@@ -1,0 +1,244 @@
+/**
+ * Writing and reading the bytes of every stored format. Little endian; lengths and counts are varints; strings are UTF-8
+ * (lone surrogates as their three bytes, so that every JavaScript string survives). A reader that runs off the end or
+ * meets a non-canonical varint throws `CorruptStateFault`: bytes are used whole and as written, or not at all.
+ */
+import { assert } from './assert.ts';
+import { CorruptStateFault } from './faults.ts';
+
+const textEncoder = new TextEncoder();
+const textDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+export class ByteWriter {
+  #bytes: Uint8Array;
+  #view: DataView;
+  #length = 0;
+
+  constructor(capacity = 256) {
+    this.#bytes = new Uint8Array(capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** A copy of what was written. */
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  /** What was written, without a copy: valid until the next write. */
+  peek(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  u8(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  u32(value: number): void {
+    this.#reserve(4);
+    this.#view.setUint32(this.#length, value, true);
+    this.#length += 4;
+  }
+
+  f64(value: number): void {
+    this.#reserve(8);
+    this.#view.setFloat64(this.#length, value, true);
+    this.#length += 8;
+  }
+
+  /** A non-negative safe integer in 1 to 8 bytes. */
+  varint(value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0, 'varint-is-safe', () => String(value));
+    this.#reserve(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#bytes[this.#length++] = (rest % 0x80) + 0x80;
+      rest = rest < 0x8000_0000 ? rest >>> 7 : Math.floor(rest / 0x80);
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  /** A safe integer of either sign. */
+  signedVarint(value: number): void {
+    this.u8(value < 0 ? 1 : 0);
+    this.varint(Math.abs(value));
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** Length and bytes. */
+  bytes(bytes: Uint8Array): void {
+    this.varint(bytes.length);
+    this.raw(bytes);
+  }
+
+  /** Length and UTF-8. */
+  string(text: string): void {
+    this.bytes(encodeText(text));
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #offset = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get remaining(): number {
+    return this.#bytes.length - this.#offset;
+  }
+
+  /** Throws unless every byte was read. */
+  end(): void {
+    if (this.remaining !== 0) throw corrupt(`${this.remaining} bytes too many`);
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#take(1));
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#take(4), true);
+  }
+
+  f64(): number {
+    return this.#view.getFloat64(this.#take(8), true);
+  }
+
+  varint(): number {
+    let value = 0;
+    let scale = 1;
+    for (let index = 0; index < 8; index++) {
+      const byte = this.u8();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if (byte === 0 && index > 0) throw corrupt('a varint that is longer than needed');
+        if (!Number.isSafeInteger(value)) throw corrupt('a varint beyond 2^53');
+        return value;
+      }
+      scale *= 0x80;
+    }
+    throw corrupt('a varint of more than 8 bytes');
+  }
+
+  signedVarint(): number {
+    const sign = this.u8();
+    const magnitude = this.varint();
+    if (sign > 1 || (sign === 1 && magnitude === 0)) throw corrupt('a sign that is not canonical');
+    return sign === 1 ? -magnitude : magnitude;
+  }
+
+  /** The next bytes, without a copy. */
+  raw(length: number): Uint8Array {
+    const start = this.#take(length);
+    return this.#bytes.subarray(start, start + length);
+  }
+
+  bytes(): Uint8Array {
+    return this.raw(this.varint());
+  }
+
+  string(): string {
+    return decodeText(this.bytes());
+  }
+
+  #take(count: number): number {
+    const start = this.#offset;
+    if (count > this.#bytes.length - start) {
+      throw corrupt(`${count} bytes wanted at ${start}, ${this.#bytes.length - start} are there`);
+    }
+    this.#offset = start + count;
+    return start;
+  }
+}
+
+/** UTF-8 of any JavaScript string: a lone surrogate becomes its three-byte form, so that no two strings collide. */
+export function encodeText(text: string): Uint8Array {
+  if (text.isWellFormed()) return textEncoder.encode(text);
+  const parts: number[] = [];
+  for (const character of text) {
+    const code = character.codePointAt(0) as number;
+    if (isSurrogate(code)) {
+      parts.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+    } else parts.push(...textEncoder.encode(character));
+  }
+  return Uint8Array.from(parts);
+}
+
+/** The inverse of `encodeText`. */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return textDecoder.decode(bytes);
+  } catch {
+    return decodeWithSurrogates(bytes);
+  }
+}
+
+function decodeWithSurrogates(bytes: Uint8Array): string {
+  let text = '';
+  let start = 0;
+  for (let index = 0; index + 2 < bytes.length; index++) {
+    const [a, b, c] = [bytes[index], bytes[index + 1], bytes[index + 2]] as [number, number, number];
+    if (a !== 0xed || b < 0xa0) continue;
+    text += decodeStrictly(bytes.subarray(start, index));
+    text += String.fromCharCode(((a & 0x0f) << 12) | ((b & 0x3f) << 6) | (c & 0x3f));
+    start = index + 3;
+    index += 2;
+  }
+  return text + decodeStrictly(bytes.subarray(start));
+}
+
+function decodeStrictly(bytes: Uint8Array): string {
+  try {
+    return textDecoder.decode(bytes);
+  } catch (cause) {
+    throw new CorruptStateFault('stored text is not UTF-8', { cause });
+  }
+}
+
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff;
+}
+
+function corrupt(what: string): CorruptStateFault {
+  return new CorruptStateFault(`stored bytes are not whole: ${what}`);
+}
+
+/** Byte by byte, as unsigned numbers; a prefix sorts first. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index++) {
+    const difference = (a[index] as number) - (b[index] as number);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}

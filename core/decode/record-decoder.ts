@@ -1,0 +1,46 @@
+/**
+ * From a record's bytes to the fields that a plan needs. The interface takes bytes, so that a scanner over the raw bytes
+ * can stand in for `JSON.parse`.
+ */
+
+/** A field's value as the plan may use it; undefined where the record has none. */
+export type FieldValue = string | number | boolean | null | undefined;
+
+/**
+ * What the fold needs of one record. One object is reused for all records of a batch: valid until the next `decode`.
+ * Numbers are finite and never −0.
+ */
+export interface RecordFields {
+  /** Event time in milliseconds since the epoch; null when the plan uses arrival time. */
+  timeMs: number | null;
+  /** Null when the plan has no categories, or the record has none. */
+  category: string | null;
+  /** The dedupe id, as text that tells numbers from strings; null when the plan does not dedupe. */
+  dedupeId: string | null;
+  /** By index of `Plan.fields`. Group fields hold scalars or undefined, aggregate fields numbers, null or undefined. */
+  values: FieldValue[];
+}
+
+/** Why a record cannot be folded; `reason` is stable and people filter by it, `detail` is for a person. */
+export interface BadRecord {
+  readonly reason: BadRecordReason;
+  readonly detail: string;
+}
+
+export type BadRecordReason =
+  | 'not-json'
+  | 'not-an-object'
+  | 'no-time'
+  | 'no-dedupe-id'
+  | 'wrong-type'
+  | 'not-finite'
+  | 'integer-too-large'
+  | 'group-key-too-large'
+  | 'record-too-large'
+  | 'too-far-in-the-future'
+  | 'late';
+
+export interface RecordDecoder {
+  /** Fills `fields` and returns null, or says why the record is bad (and leaves `fields` in any state). Never throws. */
+  decode(data: Uint8Array, fields: RecordFields): BadRecord | null;
+}

@@ -1,0 +1,56 @@
+/**
+ * The validated plan: what a pipeline file means, with every default filled in, units in milliseconds and every field
+ * path resolved to an index. Built by `parsePlan` only.
+ */
+
+/** A path into a record: `a.b` reaches the field `b` of the object in field `a`. */
+export type FieldPath = readonly string[];
+
+export type AggregateKind = 'count' | 'sum' | 'min' | 'max' | 'mean' | 'quantile';
+
+export interface AggregatePlan {
+  readonly name: string;
+  readonly kind: AggregateKind;
+  /** Index into `Plan.fields`; null for `count: "*"`, which counts records. */
+  readonly field: number | null;
+  /** Of a quantile: the ranks asked for, ascending, each in [0, 1]. Otherwise empty. */
+  readonly at: readonly number[];
+}
+
+export type WindowPlan =
+  | { readonly kind: 'all' }
+  /** `days` > 0: whole days of `Plan.zone`, `sizeMs` is days × 24 h; otherwise windows are aligned to the epoch. */
+  | { readonly kind: 'tumbling'; readonly sizeMs: number; readonly days: number };
+
+export type LatePolicy = 'update' | 'side' | 'drop';
+
+export interface ViewPlan {
+  readonly name: string;
+  /** Only records of this category; null takes all. */
+  readonly category: string | null;
+  readonly groupBy: readonly { readonly name: string; readonly field: number }[];
+  readonly window: WindowPlan;
+  readonly late: LatePolicy;
+  readonly aggregates: readonly AggregatePlan[];
+  /** Changes exactly when the meaning of the view's state changes (32 hex digits). */
+  readonly hash: string;
+}
+
+export interface Plan {
+  readonly name: string;
+  readonly stream: string;
+  /** Null: a record's time is its arrival time. */
+  readonly time: { readonly path: FieldPath; readonly unitMs: 1 | 1000 } | null;
+  /** IANA name of the zone in which times without offset are read and days are cut. */
+  readonly zone: string;
+  readonly latenessMs: number;
+  /** How far a record's time may lie after its arrival; null: any. */
+  readonly skewMs: number | null;
+  readonly category: FieldPath | null;
+  readonly dedupe: { readonly path: FieldPath; readonly withinMs: number } | null;
+  /** The distinct fields that views group by or aggregate. */
+  readonly fields: readonly FieldPath[];
+  readonly views: readonly ViewPlan[];
+  /** Of the whole meaning (32 hex digits): two files with the same hash are the same pipeline. */
+  readonly hash: string;
+}

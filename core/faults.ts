@@ -1,0 +1,72 @@
+/**
+ * The closed set of faults, chosen by what the caller must do. Expected outcomes (a lost race, a bad record, an object
+ * that is not there) are values, not faults. `name` is a wire contract: state machines and alarms match it.
+ */
+
+interface FaultOptions {
+  /** What the person who reads this can do about it. */
+  hint?: string;
+  cause?: unknown;
+}
+
+class Fault extends Error {
+  readonly hint: string | undefined;
+
+  constructor(name: string, message: string, options: FaultOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = name;
+    this.hint = options.hint;
+  }
+}
+
+/** The world did not answer as asked (throttle, timeout, full disk, lost race too many times): try the same again later. */
+export class TransientFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('TransientFault', message, options);
+  }
+}
+
+/** The replay did not fit the time left. What was folded is committed; the next invocation goes on from there. */
+export class BehindFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('BehindFault', message, options);
+  }
+}
+
+/** This owner may not write now: HEAD was written under a plan or in a state that this code does not carry. */
+export class HeldFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('HeldFault', message, options);
+  }
+}
+
+/** Stored bytes are not what was written: checksum, magic, or a reference that leads nowhere. Never use them. */
+export class CorruptStateFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('CorruptStateFault', message, options);
+  }
+}
+
+/** Records that the state needs are no longer in the stream. Stop and tell a person. */
+export class ReplayGapFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('ReplayGapFault', message, options);
+  }
+}
+
+/** Data of a newer format than this code reads: upgrade Tidemark, never guess. */
+export class NewerFormatFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('NewerFormatFault', message, options);
+  }
+}
+
+/** A broken invariant: a bug. Crash; do not retry with the same memory. */
+export class InvariantFault extends Fault {
+  readonly invariant: string;
+
+  constructor(invariant: string, detail?: string) {
+    super('InvariantFault', detail === undefined ? invariant : `${invariant}: ${detail}`);
+    this.invariant = invariant;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Every bound, with where it comes from: a quota of the service, or our own choice. Cross-checked when loaded.
+ */
+import { assert } from './assert.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const MINUTE_MS = 60_000;
+
+// Kinesis Data Streams quotas.
+/** Largest `PutRecords` request: entries and bytes (data and partition keys together). */
+export const PUT_RECORDS_ENTRIES_MAX = 500;
+export const PUT_RECORDS_BYTES_MAX = 10 * MIB;
+/** Largest record: data and partition key together, by the quota's default of 1 MiB. */
+export const RECORD_BYTES_MAX = 1 * MIB;
+export const PARTITION_KEY_LENGTH_MAX = 256;
+/** Largest `GetRecords` answer. */
+export const GET_RECORDS_COUNT_MAX = 10_000;
+export const GET_RECORDS_BYTES_MAX = 10 * MIB;
+export const SHARD_ITERATOR_AGE_MS_MAX = 5 * MINUTE_MS;
+/** Decimal digits of a sequence number. */
+export const SEQUENCE_NUMBER_DIGITS_MAX = 56;
+
+// Lambda quotas.
+/** Records of one invocation, and the payload that they must fit in once base64-encoded. */
+export const BATCH_RECORDS_MAX = 10_000;
+export const INVOCATION_PAYLOAD_BYTES_MAX = 6 * MIB;
+
+// DynamoDB: one write unit is 1 KiB, an item at most 400 KiB.
+/** HEAD stays in one write unit. */
+export const HEAD_BYTES_MAX = 1 * KIB;
+/** Up to here a delta is an item; above it a PUT to S3 is cheaper than write units. Our choice (design 3.3). */
+export const DELTA_ITEM_BYTES_MAX = 8 * KIB;
+
+// Our choices.
+/** Data of a record that we fold. Larger records are quarantined. */
+export const FOLDED_RECORD_BYTES_MAX = RECORD_BYTES_MAX;
+/** Encoded group key of one entry. A record with a larger one is quarantined. */
+export const GROUP_KEY_BYTES_MAX = 4 * KIB;
+/** Deltas after the newest base. A restore fetches this many objects at most, besides the base. */
+export const CHAIN_LENGTH_MAX = 64;
+/** A chain larger than this many bytes is compacted once it also outweighs its base. */
+export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
+/** Records that one committed chunk of a replay folds. */
+export const REPLAY_CHUNK_RECORDS = 10_000;
+/** Times an invocation tries to write HEAD before it gives the batch back. */
+export const HEAD_WRITE_ATTEMPTS_MAX = 8;
+/** Time that an invocation keeps back for its last flip. */
+export const FLIP_RESERVE_MS = 5_000;
+/** Longest invocation (Lambda's own limit) and longest time that a reader may hold a snapshot (`next` expires then). */
+export const INVOCATION_MS_MAX = 15 * MINUTE_MS;
+export const SNAPSHOT_AGE_MS_MAX = 15 * MINUTE_MS;
+/** What no retained epoch reaches is deleted once it is older than this. */
+export const RETENTION_GRACE_MS = 60 * MINUTE_MS;
+/** Runs of one level that a compaction merges into one of the next. */
+export const RUN_FAN_IN = 8;
+/** Runs larger than this are not merged any further. */
+export const RUN_BYTES_MAX_TO_MERGE = 64 * MIB;
+/** Bytes of one block of a run, about: what a point read fetches. */
+export const RUN_BLOCK_BYTES = 16 * KIB;
+/** Memories of slices that one environment holds together; the least recently used goes. */
+export const ENVIRONMENT_STATE_BYTES_MAX = 256 * MIB;
+/** Views of a pipeline, aggregates and group fields of a view. */
+export const VIEWS_MAX = 64;
+export const AGGREGATES_MAX = 32;
+export const GROUP_FIELDS_MAX = 8;
+/** Rows of one answer. */
+export const QUERY_LIMIT_MAX = 10_000;
+
+assert(
+  RETENTION_GRACE_MS > INVOCATION_MS_MAX + SNAPSHOT_AGE_MS_MAX,
+  'grace-outlives-writers-and-readers',
+);
+assert(FLIP_RESERVE_MS < INVOCATION_MS_MAX, 'reserve-fits-invocation');
+assert(BATCH_RECORDS_MAX <= GET_RECORDS_COUNT_MAX, 'batch-fits-one-read');

@@ -1,0 +1,129 @@
+/**
+ * What the core asks of the world, with the guarantee that each port must give. Adapters decide nothing: they keep these
+ * guarantees or throw a fault of core/faults.ts (`TransientFault` when the same call may succeed later).
+ */
+import type { Position } from './position.ts';
+
+/** One record of a shard's log, as a source brings it. `data` is the producer's bytes. */
+export interface StreamRecord extends Position {
+  readonly partitionKey: string;
+  /** When Kinesis took the record, in milliseconds since the epoch. */
+  readonly arrivalMs: number;
+  readonly data: Uint8Array;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. May jump; nothing that is folded depends on it. */
+  nowMs(): number;
+}
+
+export interface NonceSource {
+  /** 16 hex digits that no other call, in any process, returns. */
+  nonce(): string;
+}
+
+/** HEAD as a store keeps it: the two attributes that conditions speak of, and the rest as bytes. */
+export interface HeadItem {
+  readonly sliceId: string;
+  /** The number of HEAD's last write, by whomever. */
+  readonly revision: number;
+  /** `sortablePosition` of the last position that an invocation has answered for. */
+  readonly delivered: string;
+  readonly body: Uint8Array;
+}
+
+export type HeadWrite =
+  | { readonly outcome: 'applied' }
+  | { readonly outcome: 'refused'; readonly current: HeadItem | null };
+
+/**
+ * Small items with linearizable conditional writes (DynamoDB; a SQLite table on one machine).
+ *
+ * - A write that was acknowledged is durable and every later read returns it or a newer one.
+ * - A call that throws `TransientFault` may have been applied or not.
+ */
+export interface CheckpointStore {
+  /** The newest HEAD of a slice: consistent. */
+  readHead(sliceId: string): Promise<HeadItem | null>;
+  /** Applies only if the slice has no HEAD. */
+  createHead(item: HeadItem): Promise<HeadWrite>;
+  /** Applies only if HEAD has revision `ifRevision` and its `delivered` is not greater than `item.delivered`. */
+  writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite>;
+  /** The HEADs of all slices of the pipeline, ordered by slice; each consistent, the list not one snapshot. */
+  listHeads(): Promise<HeadItem[]>;
+}
+
+export type Creation = 'created' | 'exists';
+
+export interface StoredObject {
+  readonly key: string;
+  readonly byteLength: number;
+  /** When the store took it, in milliseconds since the epoch, by the store's clock. */
+  readonly createdMs: number;
+}
+
+/**
+ * Immutable blobs by key (DynamoDB items for small ones, S3 objects or files for large ones).
+ *
+ * - `create` never replaces: the first bytes under a key stay until they are deleted. `created` means durable and whole;
+ *   a crash in `create` leaves either nothing under the key or all of the bytes.
+ * - Reads see every creation that was acknowledged before.
+ */
+export interface BlobStore {
+  create(key: string, bytes: Uint8Array): Promise<Creation>;
+  /** The bytes, or null if there are none under the key. A store that cannot tell throws. */
+  read(key: string): Promise<Uint8Array | null>;
+  /** Bytes [from, to) of the blob; shorter where the blob ends. Null if there is none under the key. */
+  readRange(key: string, from: number, to: number): Promise<Uint8Array | null>;
+  /** Blobs whose key begins with `prefix`, ordered by key, those after `after` only; at most `limit`. */
+  list(prefix: string, after: string | null, limit: number): Promise<StoredObject[]>;
+  /** Deletes what is there; a key without a blob is not an error. */
+  delete(keys: readonly string[]): Promise<void>;
+}
+
+export type SourceRead =
+  | {
+      readonly outcome: 'records';
+      /** The records directly after the asked position, in order, none left out. */
+      readonly records: StreamRecord[];
+      /** True if nothing follows the last of them at this moment. */
+      readonly reachedTip: boolean;
+    }
+  /** Records after the asked position are gone; `oldest` is the first that is left, if any. */
+  | { readonly outcome: 'trimmed'; readonly oldest: Position | null };
+
+/** The stream itself, by position: what a replay reads (GetRecords). */
+export interface RecordSource {
+  readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead>;
+}
+
+/** A record that could not be processed, whole. Identified by (slice, timeline, sequence number, sub-sequence). */
+export interface QuarantinedRecord extends StreamRecord {
+  readonly sliceId: string;
+  readonly shardId: string;
+  readonly timeline: number;
+  /** The epoch whose delta moved the cursor past the record. */
+  readonly epoch: number;
+  readonly reason: string;
+  readonly detail: string;
+  /** Of the plan that refused it. */
+  readonly planHash: string;
+}
+
+/**
+ * The listing of quarantined records. It follows from the deltas alone, so a repeat of `put` writes the same bytes.
+ */
+export interface QuarantineIndex {
+  /** Durable when it returns. A record that is there already is left as it is. */
+  put(records: readonly QuarantinedRecord[]): Promise<void>;
+  /** Records ordered by id, those after `after` only; at most `limit`. */
+  list(after: string | null, limit: number): Promise<QuarantinedRecord[]>;
+}
+
+/** The id of a quarantined record: unique, sorts by slice, then position. */
+export function quarantineId(
+  record: Pick<QuarantinedRecord, 'sliceId' | 'timeline' | 'sequenceNumber' | 'subSequence'>,
+): string {
+  const sequence = record.sequenceNumber.padStart(56, '0');
+  return `${record.sliceId}/${record.timeline}/${sequence}/${record.subSequence}`;
+}

@@ -1,0 +1,51 @@
+/**
+ * Positions in one shard's log: (sequence number, sub-sequence). Sequence numbers are decimal strings without leading
+ * zeros, so that a longer one is a larger one; they are never compared across shards, and never as numbers.
+ */
+import { assert } from './assert.ts';
+import { SEQUENCE_NUMBER_DIGITS_MAX } from './limits.ts';
+
+/** The place of one record in its shard's log. `subSequence` counts within a KPL aggregate, otherwise it is 0. */
+export interface Position {
+  readonly sequenceNumber: string;
+  readonly subSequence: number;
+}
+
+/** Before the first record of every shard. */
+export const START: Position = { sequenceNumber: '0', subSequence: 0 };
+
+const SEQUENCE_NUMBER = /^(?:0|[1-9][0-9]*)$/;
+
+/** True for a decimal string of at most 56 digits without leading zeros. */
+export function isSequenceNumber(text: string): boolean {
+  return text.length <= SEQUENCE_NUMBER_DIGITS_MAX && SEQUENCE_NUMBER.test(text);
+}
+
+/** Negative, zero or positive, as `a` lies before, at or after `b`. Both must be of one shard. */
+export function compareSequenceNumbers(a: string, b: string): number {
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Orders positions of one shard. */
+export function comparePositions(a: Position, b: Position): number {
+  return (
+    compareSequenceNumbers(a.sequenceNumber, b.sequenceNumber) || a.subSequence - b.subSequence
+  );
+}
+
+/** The later of two positions of one shard. */
+export function laterPosition(a: Position, b: Position): Position {
+  return comparePositions(a, b) >= 0 ? a : b;
+}
+
+const SUB_SEQUENCE_DIGITS = 10;
+
+/** A string that sorts as positions do, byte by byte: what a store compares in a condition. */
+export function sortablePosition(position: Position): string {
+  assert(isSequenceNumber(position.sequenceNumber), 'sequence-number-is-canonical', () =>
+    JSON.stringify(position.sequenceNumber),
+  );
+  const sequence = position.sequenceNumber.padStart(SEQUENCE_NUMBER_DIGITS_MAX, '0');
+  return `${sequence}.${String(position.subSequence).padStart(SUB_SEQUENCE_DIGITS, '0')}`;
+}
