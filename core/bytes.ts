@@ -207,7 +207,11 @@ function decodeWithSurrogates(bytes: Uint8Array): string {
   let text = '';
   let start = 0;
   for (let index = 0; index + 2 < bytes.length; index++) {
-    const [a, b, c] = [bytes[index], bytes[index + 1], bytes[index + 2]] as [number, number, number];
+    const [a, b, c] = [bytes[index], bytes[index + 1], bytes[index + 2]] as [
+      number,
+      number,
+      number,
+    ];
     if (a !== 0xed || b < 0xa0) continue;
     text += decodeStrictly(bytes.subarray(start, index));
     text += String.fromCharCode(((a & 0x0f) << 12) | ((b & 0x3f) << 6) | (c & 0x3f));

@@ -7,12 +7,12 @@ const C2 = 0xab0e9789;
 const C3 = 0x38b34ae5;
 const C4 = 0xa1e38b93;
 
-/** Writes four unsigned 32-bit words of the hash of `text` to `out`. */
-export function hashText(text: string, out: Uint32Array): void {
-  let h1 = 0;
-  let h2 = 0;
-  let h3 = 0;
-  let h4 = 0;
+/** Writes four unsigned 32-bit words of the hash of `text` under `seed` (32 bits) to `out`. */
+export function hashText(text: string, out: Uint32Array, seed = 0): void {
+  let h1 = seed | 0;
+  let h2 = h1;
+  let h3 = h1;
+  let h4 = h1;
   const length = text.length;
   // Two code units make a word: 16 bytes a round, as in the reference.
   const word = (index: number): number =>

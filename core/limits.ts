@@ -64,6 +64,23 @@ export const ENVIRONMENT_STATE_BYTES_MAX = 256 * MIB;
 export const VIEWS_MAX = 64;
 export const AGGREGATES_MAX = 32;
 export const GROUP_FIELDS_MAX = 8;
+/** Ranks that one quantile answers. */
+export const QUANTILE_RANKS_MAX = 16;
+/** Characters of a pipeline's, view's or aggregate's name, of a stream's name (Kinesis), of a category. */
+export const NAME_LENGTH_MAX = 64;
+export const STREAM_NAME_LENGTH_MAX = 128;
+export const CATEGORY_LENGTH_MAX = 256;
+/** Characters of a field path, and names in it. */
+export const FIELD_PATH_LENGTH_MAX = 512;
+export const FIELD_PATH_DEPTH_MAX = 16;
+/** Longest duration that a pipeline file may name: windows, lateness, skew, dedupe. */
+export const DURATION_MS_MAX = 3650 * 24 * 60 * MINUTE_MS;
+/**
+ * Event times from the year 0000 up to, not including, 10000: what ISO 8601 writes with four digits. Microseconds taken
+ * for milliseconds lie beyond; folding them would move the watermark thousands of years ahead.
+ */
+export const EVENT_TIME_MS_MIN = -62_167_219_200_000;
+export const EVENT_TIME_MS_MAX = 253_402_300_799_999;
 /** Rows of one answer. */
 export const QUERY_LIMIT_MAX = 10_000;
 

@@ -67,7 +67,9 @@ export interface StoredObject {
  *
  * - `create` never replaces: the first bytes under a key stay until they are deleted. `created` means durable and whole;
  *   a crash in `create` leaves either nothing under the key or all of the bytes.
+ * - `exists` means just as durable: the earlier creation may be the caller's own, whose answer was lost.
  * - Reads see every creation that was acknowledged before.
+ * - Keys are those of `isBlobKey`. They are ordered by their characters, which are ASCII. One key may begin with another.
  */
 export interface BlobStore {
   create(key: string, bytes: Uint8Array): Promise<Creation>;
@@ -95,6 +97,17 @@ export type SourceRead =
 /** The stream itself, by position: what a replay reads (GetRecords). */
 export interface RecordSource {
   readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead>;
+}
+
+/** A shard's range of hash keys, both ends inclusive, 32 hex digits each. */
+export interface HashRange {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** The stream's shards. Asked once a slice, when its HEAD is created. */
+export interface ShardDirectory {
+  hashRange(shardId: string): Promise<HashRange>;
 }
 
 /** A record that could not be processed, whole. Identified by (slice, timeline, sequence number, sub-sequence). */
@@ -126,4 +139,11 @@ export function quarantineId(
 ): string {
   const sequence = record.sequenceNumber.padStart(56, '0');
   return `${record.sliceId}/${record.timeline}/${sequence}/${record.subSequence}`;
+}
+
+const BLOB_KEY = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}(?:\/[A-Za-z0-9_][A-Za-z0-9._-]{0,199}){0,7}$/;
+
+/** True for up to 8 names joined by `/`: each is 1 to 200 of A-Z, a-z, 0-9, `_`, `.`, `-`, and begins with neither `.` nor `-`. */
+export function isBlobKey(key: string): boolean {
+  return BLOB_KEY.test(key);
 }

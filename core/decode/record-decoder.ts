@@ -17,13 +17,18 @@ export interface RecordFields {
   category: string | null;
   /** The dedupe id, as text that tells numbers from strings; null when the plan does not dedupe. */
   dedupeId: string | null;
-  /** By index of `Plan.fields`. Group fields hold scalars or undefined, aggregate fields numbers, null or undefined. */
+  /**
+   * By index of `Plan.fields`; the decoder makes it as long as that. Group fields hold scalars or undefined, aggregate
+   * fields numbers, null or undefined. A field that is only counted holds null, undefined, or true for anything else; one
+   * that no view of the record's category uses holds undefined.
+   */
   values: FieldValue[];
 }
 
 /** Why a record cannot be folded; `reason` is stable and people filter by it, `detail` is for a person. */
 export interface BadRecord {
   readonly reason: BadRecordReason;
+  /** The same for the same bytes and plan, on every machine and version of the runtime. */
   readonly detail: string;
 }
 

@@ -1,9 +1,12 @@
 /**
  * The validated plan: what a pipeline file means, with every default filled in, units in milliseconds and every field
  * path resolved to an index. Built by `parsePlan` only.
+ *
+ * A plan is a function of the file's meaning: views and aggregates are ordered by name, fields by path. So two plans with
+ * the same hash are equal in every part, and state that is laid out by a plan's order can be read under the other.
  */
 
-/** A path into a record: `a.b` reaches the field `b` of the object in field `a`. */
+/** A path into a record: `a.b` reaches the field `b` of the object in field `a`. Never empty, nor any name in it. */
 export type FieldPath = readonly string[];
 
 export type AggregateKind = 'count' | 'sum' | 'min' | 'max' | 'mean' | 'quantile';
@@ -28,9 +31,11 @@ export interface ViewPlan {
   readonly name: string;
   /** Only records of this category; null takes all. */
   readonly category: string | null;
+  /** In the order of the file: it is the order of the key. Empty: all records are one group. `name` is the path's text. */
   readonly groupBy: readonly { readonly name: string; readonly field: number }[];
   readonly window: WindowPlan;
   readonly late: LatePolicy;
+  /** Ordered by name, at least one. */
   readonly aggregates: readonly AggregatePlan[];
   /** Changes exactly when the meaning of the view's state changes (32 hex digits). */
   readonly hash: string;
@@ -41,15 +46,16 @@ export interface Plan {
   readonly stream: string;
   /** Null: a record's time is its arrival time. */
   readonly time: { readonly path: FieldPath; readonly unitMs: 1 | 1000 } | null;
-  /** IANA name of the zone in which times without offset are read and days are cut. */
+  /** Name of the time zone in which times without offset are read and days are cut. */
   readonly zone: string;
   readonly latenessMs: number;
-  /** How far a record's time may lie after its arrival; null: any. */
+  /** How far a record's time may lie after its arrival; null: any, and always null with arrival time. */
   readonly skewMs: number | null;
   readonly category: FieldPath | null;
   readonly dedupe: { readonly path: FieldPath; readonly withinMs: number } | null;
   /** The distinct fields that views group by or aggregate. */
   readonly fields: readonly FieldPath[];
+  /** Ordered by name, at least one. */
   readonly views: readonly ViewPlan[];
   /** Of the whole meaning (32 hex digits): two files with the same hash are the same pipeline. */
   readonly hash: string;

@@ -1,0 +1,54 @@
+/**
+ * HEADs in memory. A call takes effect at once, so that conditional writes are linearizable; what is stored shares no byte
+ * with what was passed in or given out.
+ */
+import type { CheckpointStore, HeadItem, HeadWrite } from '../../core/ports.ts';
+import { bySortKey, copyBytes } from './stored-copy.ts';
+
+export class MemoryCheckpointStore implements CheckpointStore {
+  readonly #heads = new Map<string, HeadItem>();
+
+  async readHead(sliceId: string): Promise<HeadItem | null> {
+    return this.#copyOf(sliceId);
+  }
+
+  async createHead(item: HeadItem): Promise<HeadWrite> {
+    if (this.#heads.has(item.sliceId)) return this.#refused(item.sliceId);
+    return this.#apply(item);
+  }
+
+  /**
+   * A `delivered` that would go back under the right revision is refused like a lost race, as DynamoDB does with a condition
+   * that does not hold: the caller finds HEAD as it expected it, and has broken an invariant of its own.
+   */
+  async writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite> {
+    const current = this.#heads.get(item.sliceId);
+    const holds =
+      current !== undefined &&
+      current.revision === ifRevision &&
+      current.delivered <= item.delivered;
+    return holds ? this.#apply(item) : this.#refused(item.sliceId);
+  }
+
+  async listHeads(): Promise<HeadItem[]> {
+    return [...this.#heads.values()].map(copyItem).sort(bySortKey((item) => item.sliceId));
+  }
+
+  #apply(item: HeadItem): HeadWrite {
+    this.#heads.set(item.sliceId, copyItem(item));
+    return { outcome: 'applied' };
+  }
+
+  #refused(sliceId: string): HeadWrite {
+    return { outcome: 'refused', current: this.#copyOf(sliceId) };
+  }
+
+  #copyOf(sliceId: string): HeadItem | null {
+    const item = this.#heads.get(sliceId);
+    return item === undefined ? null : copyItem(item);
+  }
+}
+
+function copyItem({ sliceId, revision, delivered, body }: HeadItem): HeadItem {
+  return { sliceId, revision, delivered, body: copyBytes(body) };
+}

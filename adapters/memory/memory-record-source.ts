@@ -1,0 +1,78 @@
+/**
+ * A stream in memory: a log for each shard, in the order of positions, that can be trimmed from its beginning.
+ */
+import { assert } from '../../core/assert.ts';
+import type { RecordSource, SourceRead, StreamRecord } from '../../core/ports.ts';
+import { comparePositions, type Position, START } from '../../core/position.ts';
+import { copyBytes } from './stored-copy.ts';
+
+interface ShardLog {
+  /** Ascending. */
+  records: StreamRecord[];
+  /** The last record that is gone; START if none is. */
+  trimmedTo: Position;
+}
+
+export class MemoryRecordSource implements RecordSource {
+  readonly #logs = new Map<string, ShardLog>();
+
+  /** Adds a record to the end of a shard's log. Its position must lie after all that the shard ever had. */
+  append(shardId: string, record: StreamRecord): void {
+    let log = this.#logs.get(shardId);
+    if (log === undefined) {
+      log = { records: [], trimmedTo: START };
+      this.#logs.set(shardId, log);
+    }
+    const end = log.records.at(-1) ?? log.trimmedTo;
+    assert(comparePositions(record, end) > 0, 'a-log-grows-at-its-end', () => shardId);
+    log.records.push(copyRecord(record));
+  }
+
+  /** Forgets the shard's records up to and including `to`. */
+  trim(shardId: string, to: Position): void {
+    const log = this.#logs.get(shardId);
+    if (log === undefined) return;
+    const kept = firstAfter(log.records, to);
+    const last = log.records[kept - 1];
+    if (last === undefined) return;
+    const { sequenceNumber, subSequence } = last;
+    log.trimmedTo = { sequenceNumber, subSequence };
+    log.records = log.records.slice(kept);
+  }
+
+  /** A shard that no record was appended to is an empty log. */
+  async readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
+    assert(limit > 0, 'read-limit-is-positive');
+    const log = this.#logs.get(shardId);
+    if (log === undefined) return { outcome: 'records', records: [], reachedTip: true };
+    if (comparePositions(after, log.trimmedTo) < 0) {
+      const oldest = log.records[0];
+      if (oldest === undefined) return { outcome: 'trimmed', oldest: null };
+      const { sequenceNumber, subSequence } = oldest;
+      return { outcome: 'trimmed', oldest: { sequenceNumber, subSequence } };
+    }
+    const start = firstAfter(log.records, after);
+    const records = log.records.slice(start, start + limit).map(copyRecord);
+    return {
+      outcome: 'records',
+      records,
+      reachedTip: start + records.length === log.records.length,
+    };
+  }
+}
+
+/** Index of the first record after `position`; the length if there is none. */
+function firstAfter(records: readonly StreamRecord[], position: Position): number {
+  let low = 0;
+  let high = records.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (comparePositions(records[middle] as StreamRecord, position) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function copyRecord(record: StreamRecord): StreamRecord {
+  return { ...record, data: copyBytes(record.data) };
+}

@@ -1,0 +1,72 @@
+/**
+ * What one environment does for a whole pipeline: it owns whichever slices its invocations bring, and keeps their
+ * memories within a byte bound, the least recently used going first.
+ */
+import type { RecordDecoder } from './decode/record-decoder.ts';
+import type { Plan } from './definition/plan.ts';
+import { ENVIRONMENT_STATE_BYTES_MAX } from './limits.ts';
+import type { StreamRecord } from './ports.ts';
+import { type DeliveryReport, SliceTask, type TaskPorts } from './task.ts';
+
+export class Aggregator {
+  readonly #plan: Plan;
+  readonly #decoder: RecordDecoder;
+  readonly #ports: TaskPorts;
+  readonly #stateBytesMax: number;
+  /** By shard, the most recently used last. */
+  readonly #tasks = new Map<string, SliceTask>();
+
+  constructor(
+    plan: Plan,
+    decoder: RecordDecoder,
+    ports: TaskPorts,
+    stateBytesMax = ENVIRONMENT_STATE_BYTES_MAX,
+  ) {
+    this.#plan = plan;
+    this.#decoder = decoder;
+    this.#ports = ports;
+    this.#stateBytesMax = stateBytesMax;
+  }
+
+  /** See `SliceTask.deliver`. */
+  async deliver(
+    shardId: string,
+    records: readonly StreamRecord[],
+    timeLeftMs: () => number,
+  ): Promise<DeliveryReport> {
+    const report = await this.#task(shardId).deliver(records, timeLeftMs);
+    this.#evict();
+    return report;
+  }
+
+  /** See `SliceTask.checkpoint`. */
+  async checkpoint(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
+    const report = await this.#task(shardId).checkpoint(timeLeftMs);
+    this.#evict();
+    return report;
+  }
+
+  #task(shardId: string): SliceTask {
+    const known = this.#tasks.get(shardId);
+    const identity = { sliceId: sliceIdOf(shardId), shardId };
+    const task = known ?? new SliceTask(identity, this.#plan, this.#decoder, this.#ports);
+    this.#tasks.delete(shardId);
+    this.#tasks.set(shardId, task);
+    return task;
+  }
+
+  #evict(): void {
+    let heapBytes = 0;
+    const newestFirst = [...this.#tasks].reverse();
+    for (const [index, [shardId, task]] of newestFirst.entries()) {
+      heapBytes += task.heapBytes();
+      // The one in use stays, however large it is.
+      if (index > 0 && heapBytes > this.#stateBytesMax) this.#tasks.delete(shardId);
+    }
+  }
+}
+
+/** A shard and its slice share their number. */
+export function sliceIdOf(shardId: string): string {
+  return shardId.replace(/^shardId-/, 'slice-');
+}

@@ -1,0 +1,83 @@
+/**
+ * Writing blobs under names of their own, and reading exactly those that a reference means.
+ */
+import { assert } from '../assert.ts';
+import { crc32c } from '../crc32c.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { DELTA_ITEM_BYTES_MAX } from '../limits.ts';
+import type { BlobStore } from '../ports.ts';
+import { type BlobName, type BlobPlace, type BlobReference, blobKey } from './names.ts';
+
+/** Where a slice's blobs are kept: small deltas as items, everything else as objects. */
+export interface BlobStores {
+  readonly items: BlobStore;
+  readonly objects: BlobStore;
+}
+
+/** The blob that a reference means is not there: it was collected, or never whole. A reader looks at HEAD again. */
+export class MissingBlob extends CorruptStateFault {}
+
+/** Makes the blob durable and returns its reference. */
+export async function writeBlob(
+  stores: BlobStores,
+  sliceId: string,
+  name: BlobName,
+  bytes: Uint8Array,
+): Promise<BlobReference> {
+  const place = placeOf(name, bytes.length);
+  const key = blobKey(sliceId, name);
+  const creation = await storeOf(stores, place).create(key, bytes);
+  if (creation === 'exists') {
+    // A nonce is used once: what is there is our own earlier attempt, whose answer was lost.
+    const there = await storeOf(stores, place).read(key);
+    const ours = there !== null && there.length === bytes.length && crc32c(there) === crc32c(bytes);
+    assert(ours, 'a-name-is-used-once', () => key);
+  }
+  return { ...name, place, byteLength: bytes.length, checksum: crc32c(bytes) };
+}
+
+/** The whole blob, checked. */
+export async function readBlob(
+  stores: BlobStores,
+  sliceId: string,
+  reference: BlobReference,
+): Promise<Uint8Array> {
+  const key = blobKey(sliceId, reference);
+  const bytes = await storeOf(stores, reference.place).read(key);
+  if (bytes === null) throw missing(key);
+  if (bytes.length !== reference.byteLength || crc32c(bytes) !== reference.checksum) {
+    throw new CorruptStateFault(
+      `${key} is not what was written: ${bytes.length} bytes with checksum ${crc32c(bytes)}, expected ${reference.byteLength} with ${reference.checksum}`,
+    );
+  }
+  return bytes;
+}
+
+/** Bytes [from, to) of a blob; their own checksum is the caller's matter. */
+export async function readBlobRange(
+  stores: BlobStores,
+  sliceId: string,
+  reference: BlobReference,
+  from: number,
+  to: number,
+): Promise<Uint8Array> {
+  const key = blobKey(sliceId, reference);
+  const bytes = await storeOf(stores, reference.place).readRange(key, from, to);
+  if (bytes === null) throw missing(key);
+  if (bytes.length !== to - from) {
+    throw new CorruptStateFault(`${key} ends before byte ${to}`);
+  }
+  return bytes;
+}
+
+function placeOf(name: BlobName, byteLength: number): BlobPlace {
+  return name.kind === 'delta' && byteLength <= DELTA_ITEM_BYTES_MAX ? 'item' : 'object';
+}
+
+function storeOf(stores: BlobStores, place: BlobPlace): BlobStore {
+  return place === 'item' ? stores.items : stores.objects;
+}
+
+function missing(key: string): MissingBlob {
+  return new MissingBlob(`${key} is not there`);
+}

@@ -1,0 +1,47 @@
+/**
+ * Compaction: when a chain has grown long or heavy, one flip writes a base beside the delta. The closed entries since the
+ * last base become a run, and enough runs of one level become one of the next, so that neither a restore nor a key's
+ * history has to read many objects.
+ */
+import type { Knobs } from '../knobs.ts';
+import type { Manifest, RunReference } from './manifest.ts';
+
+export interface ChainFacts {
+  /** Of the chain with the delta that is about to be written. */
+  readonly chainLength: number;
+  readonly chainBytes: number;
+  /** Of the newest base; 0 without one. */
+  readonly baseBytes: number;
+  /** A person asked for a base. */
+  readonly requested: boolean;
+}
+
+export type CompactionDecision = 'delta' | 'delta-and-base';
+
+export function decideCompaction(facts: ChainFacts, knobs: Knobs): CompactionDecision {
+  if (facts.requested || facts.chainLength >= knobs.chainLengthMax) return 'delta-and-base';
+  const heavy =
+    facts.chainBytes >= knobs.chainBytesMinToCompact && facts.chainBytes >= facts.baseBytes;
+  return heavy ? 'delta-and-base' : 'delta';
+}
+
+/** The runs that the next compaction merges with its own new one, and the level of the result. */
+export interface RunMerge {
+  readonly absorbed: readonly RunReference[];
+  readonly level: number;
+}
+
+/** Merges a level once it would hold `runFanIn` runs, and so on upwards; runs that are large already stay. */
+export function decideRunMerge(manifest: Manifest, knobs: Knobs): RunMerge {
+  const absorbed: RunReference[] = [];
+  let level = 0;
+  for (;;) {
+    const peers = manifest.runs.filter(
+      (run) => run.level === level && run.byteLength <= knobs.runBytesMaxToMerge,
+    );
+    // The run that is being written counts as one of this level.
+    if (peers.length + 1 < knobs.runFanIn) return { absorbed, level };
+    absorbed.push(...peers);
+    level++;
+  }
+}

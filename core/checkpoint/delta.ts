@@ -1,0 +1,74 @@
+/**
+ * A delta: the changes of one epoch since the one before, with the names of its predecessors, so that a reader gets the
+ * whole chain in two hops. The delta of an epoch that has a base carries that base's manifest too.
+ */
+import type { ByteReader } from '../bytes.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { openEnvelope, sealEnvelope } from './envelope.ts';
+import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
+import { type BlobReference, decodeReferences, encodeReferences } from './names.ts';
+
+export interface DeltaHeader {
+  readonly sliceId: string;
+  readonly timeline: number;
+  readonly epoch: number;
+  readonly nonce: string;
+  readonly generation: number;
+  readonly planOrdinal: number;
+  readonly planHash: string;
+  /** The deltas before this one, ascending, back to the newest base's and a few beyond it. */
+  readonly predecessors: readonly BlobReference[];
+  /** Of the base that was written with this delta, otherwise null. */
+  readonly manifest: Manifest | null;
+  /** Inbox requests that this epoch has done. */
+  readonly requestsDone: readonly string[];
+}
+
+export function encodeDelta(header: DeltaHeader, change: Uint8Array): Uint8Array {
+  return sealEnvelope('TMDL', (writer) => {
+    writer.string(header.sliceId);
+    writer.varint(header.timeline);
+    writer.varint(header.epoch);
+    writer.string(header.nonce);
+    writer.varint(header.generation);
+    writer.varint(header.planOrdinal);
+    writer.string(header.planHash);
+    encodeReferences(header.predecessors, writer);
+    writer.u8(header.manifest === null ? 0 : 1);
+    if (header.manifest !== null) encodeManifest(header.manifest, writer);
+    writer.varint(header.requestsDone.length);
+    for (const request of header.requestsDone) writer.string(request);
+    writer.raw(change);
+  });
+}
+
+export interface Delta extends DeltaHeader {
+  /** At the first byte of the change. */
+  readonly change: ByteReader;
+}
+
+/** Opens a delta and checks that it is the one that `reference` names. */
+export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobReference): Delta {
+  const what = `delta ${reference.epoch} of ${sliceId}`;
+  const reader = openEnvelope('TMDL', bytes, what);
+  const delta = {
+    sliceId: reader.string(),
+    timeline: reader.varint(),
+    epoch: reader.varint(),
+    nonce: reader.string(),
+    generation: reader.varint(),
+    planOrdinal: reader.varint(),
+    planHash: reader.string(),
+    predecessors: decodeReferences(reader),
+    manifest: reader.u8() === 1 ? decodeManifest(reader) : null,
+    requestsDone: Array.from({ length: reader.varint() }, () => reader.string()),
+    change: reader,
+  };
+  const isMeant =
+    delta.sliceId === sliceId &&
+    delta.timeline === reference.timeline &&
+    delta.epoch === reference.epoch &&
+    delta.nonce === reference.nonce;
+  if (!isMeant) throw new CorruptStateFault(`${what} says that it is another one`);
+  return delta;
+}

@@ -1,0 +1,108 @@
+/**
+ * The names of a slice's stored blobs: the only place where a key is formatted or read. A name is unique by its nonce,
+ * and says which epoch its writer meant to complete.
+ *
+ *   <slice>/<kind>/<timeline>-<epoch>-<nonce>
+ */
+import { assert } from '../assert.ts';
+import type { ByteReader, ByteWriter } from '../bytes.ts';
+import { CorruptStateFault } from '../faults.ts';
+
+export type BlobKind = 'delta' | 'base' | 'run';
+
+/** Where a blob is kept: small deltas as items, all else as objects. */
+export type BlobPlace = 'item' | 'object';
+
+export interface BlobName {
+  readonly kind: BlobKind;
+  readonly timeline: number;
+  readonly epoch: number;
+  readonly nonce: string;
+}
+
+/** A reference to a blob: enough to fetch it and to know that it is the one that was meant. */
+export interface BlobReference extends BlobName {
+  readonly place: BlobPlace;
+  readonly byteLength: number;
+  /** CRC-32C of all of its bytes. */
+  readonly checksum: number;
+}
+
+const DIGITS = 12;
+const NONCE = /^[0-9a-f]{16}$/;
+
+export function blobKey(sliceId: string, name: BlobName): string {
+  assert(NONCE.test(name.nonce), 'nonce-is-16-hex-digits', () => name.nonce);
+  const timeline = String(name.timeline).padStart(DIGITS, '0');
+  const epoch = String(name.epoch).padStart(DIGITS, '0');
+  return `${sliceId}/${name.kind}/${timeline}-${epoch}-${name.nonce}`;
+}
+
+/** The name behind a key of the slice; null for a key that `blobKey` does not make. */
+export function parseBlobKey(sliceId: string, key: string): BlobName | null {
+  if (!key.startsWith(`${sliceId}/`)) return null;
+  const match = /^(delta|base|run)\/(\d{12})-(\d{12})-([0-9a-f]{16})$/.exec(
+    key.slice(sliceId.length + 1),
+  );
+  if (match === null) return null;
+  const [, kind, timeline, epoch, nonce] = match as unknown as [
+    string,
+    BlobKind,
+    string,
+    string,
+    string,
+  ];
+  return { kind, timeline: Number(timeline), epoch: Number(epoch), nonce };
+}
+
+/** True if both name the same blob. */
+export function sameBlob(a: BlobName, b: BlobName): boolean {
+  return (
+    a.kind === b.kind && a.timeline === b.timeline && a.epoch === b.epoch && a.nonce === b.nonce
+  );
+}
+
+const KINDS: readonly BlobKind[] = ['delta', 'base', 'run'];
+const PLACES: readonly BlobPlace[] = ['item', 'object'];
+
+// About 20 bytes: a delta names its whole chain.
+export function encodeReference(reference: BlobReference, writer: ByteWriter): void {
+  writer.u8(KINDS.indexOf(reference.kind) * PLACES.length + PLACES.indexOf(reference.place));
+  writer.varint(reference.timeline);
+  writer.varint(reference.epoch);
+  writer.u32(Number.parseInt(reference.nonce.slice(0, 8), 16));
+  writer.u32(Number.parseInt(reference.nonce.slice(8), 16));
+  writer.varint(reference.byteLength);
+  writer.u32(reference.checksum);
+}
+
+export function decodeReference(reader: ByteReader): BlobReference {
+  const kindAndPlace = reader.u8();
+  const kind = KINDS[Math.floor(kindAndPlace / PLACES.length)];
+  const place = PLACES[kindAndPlace % PLACES.length];
+  if (kind === undefined || place === undefined) {
+    throw new CorruptStateFault('a reference to a blob of an unknown kind or place');
+  }
+  const timeline = reader.varint();
+  const epoch = reader.varint();
+  const word = () => reader.u32().toString(16).padStart(8, '0');
+  const nonce = word() + word();
+  return {
+    kind,
+    place,
+    timeline,
+    epoch,
+    nonce,
+    byteLength: reader.varint(),
+    checksum: reader.u32(),
+  };
+}
+
+export function encodeReferences(references: readonly BlobReference[], writer: ByteWriter): void {
+  writer.varint(references.length);
+  for (const reference of references) encodeReference(reference, writer);
+}
+
+export function decodeReferences(reader: ByteReader): BlobReference[] {
+  return Array.from({ length: reader.varint() }, () => decodeReference(reader));
+}

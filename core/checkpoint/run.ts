@@ -1,0 +1,191 @@
+/**
+ * A run: closed entries, sorted by (view, key, window) and immutable, in blocks that are read one by one.
+ *
+ *   magic 4 · version 1 · block … block · index · checksum of the index 4
+ *
+ * The index names the views, and for each block where it is, its checksum, and its first entry, so that a key's history
+ * is one range of blocks. Where the index begins is part of the reference to the run.
+ */
+import { assert } from '../assert.ts';
+import { ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
+import { crc32c } from '../crc32c.ts';
+import type { ViewPlan } from '../definition/plan.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { RUN_BLOCK_BYTES } from '../limits.ts';
+import { mergeClosedEntries } from '../state/closed-entries.ts';
+import type { ClosedEntry } from '../state/slice-image.ts';
+import { FORMAT_VERSION } from './envelope.ts';
+import type { RunReference } from './manifest.ts';
+
+/** Entries of one view, by any order; those of the same key and window are merged when the run is written. */
+export interface RunView {
+  readonly view: ViewPlan;
+  readonly entries: readonly ClosedEntry[];
+}
+
+export interface EncodedRun {
+  readonly bytes: Uint8Array;
+  readonly indexOffset: number;
+  readonly entryCount: number;
+}
+
+interface Block {
+  readonly view: number;
+  readonly offset: number;
+  readonly byteLength: number;
+  readonly checksum: number;
+  readonly firstKey: Uint8Array;
+}
+
+interface RunIndex {
+  readonly views: readonly { readonly name: string; readonly hash: string }[];
+  readonly blocks: readonly Block[];
+}
+
+const MAGIC = [0x54, 0x4d, 0x52, 0x4e];
+const CHECKSUM_BYTES = 4;
+
+export function encodeRun(views: readonly RunView[]): EncodedRun {
+  const writer = new ByteWriter(RUN_BLOCK_BYTES);
+  for (const byte of [...MAGIC, FORMAT_VERSION]) writer.u8(byte);
+  const blocks: Block[] = [];
+  let entryCount = 0;
+  for (const [index, { view, entries }] of views.entries()) {
+    const merged = mergeClosedEntries(view, entries);
+    entryCount += merged.length;
+    writeBlocks(index, merged, writer, blocks);
+  }
+  const indexOffset = writer.length;
+  const index = new ByteWriter();
+  writeIndex(views, blocks, index);
+  writer.raw(index.peek());
+  writer.u32(crc32c(index.peek()));
+  return { bytes: writer.finish(), indexOffset, entryCount };
+}
+
+/** Bytes [from, to) of a run. */
+export type ReadRunRange = (from: number, to: number) => Promise<Uint8Array>;
+
+/** Reads entries of one run, a block at a time; keeps the index, once it has read it. */
+export class RunReader {
+  readonly #sliceId: string;
+  readonly #run: RunReference;
+  readonly #read: ReadRunRange;
+  #index: RunIndex | null = null;
+
+  constructor(sliceId: string, run: RunReference, read: ReadRunRange) {
+    this.#sliceId = sliceId;
+    this.#run = run;
+    this.#read = read;
+  }
+
+  /** The entries of `view` whose keys lie in [from, to); null bounds are open. In order. */
+  async entries(
+    view: ViewPlan,
+    from: Uint8Array | null = null,
+    to: Uint8Array | null = null,
+  ): Promise<ClosedEntry[]> {
+    const { views, blocks } = await this.#readIndex();
+    const wanted = views.findIndex(({ name, hash }) => name === view.name && hash === view.hash);
+    const mine = blocks.filter((block) => block.view === wanted);
+    const found: ClosedEntry[] = [];
+    for (const [index, block] of mine.entries()) {
+      // Several entries of one key can span blocks: a block counts from its own first key to the next one's, inclusive.
+      const next = mine[index + 1];
+      if (from !== null && next !== undefined && compareBytes(next.firstKey, from) < 0) continue;
+      if (to !== null && compareBytes(block.firstKey, to) >= 0) break;
+      for (const entry of await this.#readBlock(block)) {
+        if (from !== null && compareBytes(entry.key, from) < 0) continue;
+        if (to !== null && compareBytes(entry.key, to) >= 0) break;
+        found.push(entry);
+      }
+    }
+    return found;
+  }
+
+  async #readIndex(): Promise<RunIndex> {
+    if (this.#index !== null) return this.#index;
+    const { indexOffset, byteLength } = this.#run;
+    const bytes = await this.#read(indexOffset, byteLength);
+    if (bytes.length < CHECKSUM_BYTES) throw this.#corrupt('has no index');
+    const body = bytes.subarray(0, bytes.length - CHECKSUM_BYTES);
+    const stored = new ByteReader(bytes.subarray(body.length)).u32();
+    if (crc32c(body) !== stored) throw this.#corrupt('has an index with a wrong checksum');
+    this.#index = parseIndex(new ByteReader(body));
+    return this.#index;
+  }
+
+  async #readBlock(block: Block): Promise<ClosedEntry[]> {
+    const bytes = await this.#read(block.offset, block.offset + block.byteLength);
+    if (crc32c(bytes) !== block.checksum) {
+      throw this.#corrupt(`has a block at ${block.offset} with a wrong checksum`);
+    }
+    const reader = new ByteReader(bytes);
+    const entries: ClosedEntry[] = [];
+    while (reader.remaining > 0) {
+      const key = reader.bytes();
+      const windowStartMs = reader.signedVarint();
+      entries.push({ windowStartMs, key, accumulators: reader.bytes() });
+    }
+    return entries;
+  }
+
+  #corrupt(what: string): CorruptStateFault {
+    const { epoch, nonce } = this.#run;
+    return new CorruptStateFault(`run ${epoch} (${nonce}) of ${this.#sliceId} ${what}`);
+  }
+}
+
+function writeBlocks(
+  view: number,
+  entries: readonly ClosedEntry[],
+  writer: ByteWriter,
+  blocks: Block[],
+): void {
+  let at = 0;
+  while (at < entries.length) {
+    const offset = writer.length;
+    const firstKey = (entries[at] as ClosedEntry).key;
+    while (at < entries.length && writer.length - offset < RUN_BLOCK_BYTES) {
+      const entry = entries[at++] as ClosedEntry;
+      writer.bytes(entry.key);
+      writer.signedVarint(entry.windowStartMs);
+      writer.bytes(entry.accumulators);
+    }
+    const checksum = crc32c(writer.peek().subarray(offset));
+    blocks.push({ view, offset, byteLength: writer.length - offset, checksum, firstKey });
+  }
+}
+
+function writeIndex(views: readonly RunView[], blocks: readonly Block[], writer: ByteWriter): void {
+  writer.varint(views.length);
+  for (const { view } of views) {
+    writer.string(view.name);
+    writer.string(view.hash);
+  }
+  writer.varint(blocks.length);
+  for (const block of blocks) {
+    writer.varint(block.view);
+    writer.varint(block.offset);
+    writer.varint(block.byteLength);
+    writer.u32(block.checksum);
+    writer.bytes(block.firstKey);
+  }
+}
+
+function parseIndex(reader: ByteReader): RunIndex {
+  const views = Array.from({ length: reader.varint() }, () => ({
+    name: reader.string(),
+    hash: reader.string(),
+  }));
+  const blocks = Array.from({ length: reader.varint() }, () => ({
+    view: reader.varint(),
+    offset: reader.varint(),
+    byteLength: reader.varint(),
+    checksum: reader.u32(),
+    firstKey: reader.bytes(),
+  }));
+  reader.end();
+  for (const { view } of blocks) assert(view < views.length, 'a-block-belongs-to-a-view');
+  return { views, blocks };
+}

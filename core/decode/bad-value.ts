@@ -1,0 +1,61 @@
+/**
+ * What is said of a record that cannot be folded: which field, what was found, what was expected. The texts are kept with
+ * the record, so they hold nothing of the runtime's own messages, which change between its versions.
+ */
+import { describeValue } from '../definition/describe-value.ts';
+import { formatFieldPath } from '../definition/field-path.ts';
+import type { FieldPath } from '../definition/plan.ts';
+import type { BadRecord } from './record-decoder.ts';
+
+const EXCERPT_LENGTH = 40;
+
+export function notUtf8(): BadRecord {
+  return { reason: 'not-json', detail: 'the data is not UTF-8, and so not JSON' };
+}
+
+export function notJson(text: string): BadRecord {
+  if (text === '') return { reason: 'not-json', detail: 'the record has no data' };
+  const detail =
+    text.length <= 2 * EXCERPT_LENGTH
+      ? `the data is not JSON: ${JSON.stringify(text)}`
+      : `the data is not JSON: it begins with ${JSON.stringify(text.slice(0, EXCERPT_LENGTH))} ` +
+        `and ends with ${JSON.stringify(text.slice(-EXCERPT_LENGTH))}`;
+  return { reason: 'not-json', detail };
+}
+
+export function notAnObject(value: unknown): BadRecord {
+  return {
+    reason: 'not-an-object',
+    detail: `found ${describeValue(value)}, expected one JSON object for each record`,
+  };
+}
+
+export function noTime(path: FieldPath, value: unknown, unitMs: 1 | 1000): BadRecord {
+  const unit = unitMs === 1 ? 'milliseconds' : 'seconds';
+  const expected = `ISO 8601 text or a number of ${unit} since 1970, of a year from 0 to 9999`;
+  return { reason: 'no-time', detail: found(path, value, expected) };
+}
+
+export function noDedupeId(path: FieldPath, value: unknown): BadRecord {
+  return { reason: 'no-dedupe-id', detail: found(path, value, 'an id: a string or an integer') };
+}
+
+export function wrongType(path: FieldPath, value: unknown, expected: string): BadRecord {
+  return { reason: 'wrong-type', detail: found(path, value, expected) };
+}
+
+export function notFinite(path: FieldPath): BadRecord {
+  const detail = `field "${formatFieldPath(path)}": found a number beyond 1.8e308, expected a finite one`;
+  return { reason: 'not-finite', detail };
+}
+
+export function integerTooLarge(path: FieldPath): BadRecord {
+  const detail =
+    `field "${formatFieldPath(path)}": found an integer beyond 2^53, which cannot be told from its neighbours; ` +
+    'send it as a string';
+  return { reason: 'integer-too-large', detail };
+}
+
+function found(path: FieldPath, value: unknown, expected: string): string {
+  return `field "${formatFieldPath(path)}": found ${describeValue(value)}, expected ${expected}`;
+}

@@ -1,0 +1,68 @@
+/**
+ * A pipeline as data: the shape of `tidemark.config.json`, and what the builder returns. Only what this version can do;
+ * `parsePlan` is the judge, these types help an editor.
+ */
+
+type TimeUnit = 'ms' | 's' | 'm' | 'h' | 'd';
+
+/** Whole numbers with units, the larger unit first: `"500ms"`, `"30s"`, `"10m"`, `"1h30m"`, `"7d"`. */
+export type Duration =
+  | `${number}${TimeUnit}`
+  | `${number}${TimeUnit}${number}${TimeUnit}`
+  | `${number}${TimeUnit}${number}${TimeUnit}${number}${TimeUnit}`;
+
+/** A field of a record; dots reach into nested objects, `\.` is a dot in a name and `\\` a backslash. */
+export type FieldText = string;
+
+export interface PipelineJson {
+  /** Letters, digits and `_ - .`, at most 64. */
+  name: string;
+  /** The Kinesis stream; by default the pipeline's name. */
+  stream?: string;
+  time?: TimeJson;
+  /** The field that tells kinds of events apart where a stream carries several. */
+  category?: { field: FieldText };
+  /** Counts a record once although its producer sent it twice: ids are kept for this much event time. */
+  dedupe?: { id: FieldText; within: Duration };
+  views: Record<string, ViewJson>;
+}
+
+export interface TimeJson {
+  /** Event time as ISO 8601 text or a number; without it a record's time is its arrival at Kinesis. */
+  field?: FieldText;
+  /** Of numbers; by default `ms`. */
+  unit?: 'ms' | 's';
+  /** For days and for times without offset; by default `UTC`. */
+  zone?: string;
+  /** How long a window stays open behind the newest time seen; by default `1m`. */
+  lateness?: Duration;
+  /** How far a record's time may lie after its arrival; by default `10m`. `none` for replayed history. */
+  skew?: Duration | 'none';
+}
+
+export interface ViewJson {
+  /** Only records of this category. */
+  category?: string;
+  /** One group for each combination of these fields' values; without it all records are one group. */
+  groupBy?: readonly FieldText[];
+  /** Without it: all time. */
+  window?: WindowJson;
+  /** What becomes of a record whose window has closed; by default `update`. */
+  late?: 'update' | 'side' | 'drop';
+  aggregates: Record<string, AggregateJson>;
+}
+
+/** Windows of this size, end to end. Days (`"1d"`, `"7d"`) follow the zone; other sizes are aligned to the epoch. */
+export interface WindowJson {
+  tumbling: Duration;
+}
+
+export type AggregateJson =
+  /** `*` counts records, a field counts those where it is neither absent nor null. */
+  | { count: FieldText }
+  | { sum: FieldText }
+  | { min: FieldText }
+  | { max: FieldText }
+  | { mean: FieldText }
+  /** Values at ranks from 0 to 1, within 1 %: 0.5 is the median. */
+  | { quantile: FieldText; at: readonly number[] };

@@ -1,0 +1,36 @@
+/**
+ * The bounds that may be tuned, or drawn at random by a simulation, without changing what is computed. Everything else is
+ * fixed in limits.ts.
+ */
+import {
+  CHAIN_BYTES_MIN_TO_COMPACT,
+  CHAIN_LENGTH_MAX,
+  FLIP_RESERVE_MS,
+  HEAD_WRITE_ATTEMPTS_MAX,
+  REPLAY_CHUNK_RECORDS,
+  RETENTION_GRACE_MS,
+  RUN_BYTES_MAX_TO_MERGE,
+  RUN_FAN_IN,
+} from './limits.ts';
+
+export interface Knobs {
+  readonly chainLengthMax: number;
+  readonly chainBytesMinToCompact: number;
+  readonly runFanIn: number;
+  readonly runBytesMaxToMerge: number;
+  readonly retentionGraceMs: number;
+  readonly replayChunkRecords: number;
+  readonly flipReserveMs: number;
+  readonly headWriteAttemptsMax: number;
+}
+
+export const DEFAULT_KNOBS: Knobs = {
+  chainLengthMax: CHAIN_LENGTH_MAX,
+  chainBytesMinToCompact: CHAIN_BYTES_MIN_TO_COMPACT,
+  runFanIn: RUN_FAN_IN,
+  runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,
+  retentionGraceMs: RETENTION_GRACE_MS,
+  replayChunkRecords: REPLAY_CHUNK_RECORDS,
+  flipReserveMs: FLIP_RESERVE_MS,
+  headWriteAttemptsMax: HEAD_WRITE_ATTEMPTS_MAX,
+};

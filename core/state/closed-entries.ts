@@ -1,0 +1,41 @@
+/**
+ * Closed entries in order, those of the same key and window merged into one: what a run holds, and what a reader shows.
+ */
+import { ByteWriter, compareBytes } from '../bytes.ts';
+import type { ViewPlan } from '../definition/plan.ts';
+import type { ClosedEntry } from './slice-image.ts';
+import { ViewTable } from './view-table.ts';
+
+/** By key, then by window. */
+export function compareClosedEntries(a: ClosedEntry, b: ClosedEntry): number {
+  return compareBytes(a.key, b.key) || a.windowStartMs - b.windowStartMs;
+}
+
+/** The entries of one view in order, each (key, window) once. */
+export function mergeClosedEntries(view: ViewPlan, entries: readonly ClosedEntry[]): ClosedEntry[] {
+  const sorted = [...entries].sort(compareClosedEntries);
+  const merged: ClosedEntry[] = [];
+  let from = 0;
+  while (from < sorted.length) {
+    let to = from + 1;
+    const first = sorted[from] as ClosedEntry;
+    while (to < sorted.length && compareClosedEntries(first, sorted[to] as ClosedEntry) === 0) to++;
+    merged.push(to - from === 1 ? first : mergePartials(view, sorted.slice(from, to)));
+    from = to;
+  }
+  return merged;
+}
+
+/** One entry out of several partials of the same key and window. */
+function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): ClosedEntry {
+  const table = new ViewTable(view);
+  const sum = table.insert(0, 'sum');
+  const next = table.insert(0, 'next');
+  for (const { accumulators } of partials) {
+    table.decode(next, accumulators);
+    table.mergeFrom(sum, table, next);
+  }
+  const writer = new ByteWriter();
+  table.encode(sum, writer);
+  return { ...(partials[0] as ClosedEntry), accumulators: writer.finish() };
+}

@@ -1,0 +1,192 @@
+/**
+ * Folding one record: judged first, as a whole, and only then folded into every view, so that a bad record leaves no
+ * trace but its quarantine entry. A pure function of the log: batch boundaries, clocks and owners change nothing.
+ *
+ *   too large → undecodable or wrong → too far ahead → known id → per view: selected? late? → fold → watermark
+ */
+import { assert } from '../assert.ts';
+import type { BadRecord, RecordDecoder, RecordFields } from '../decode/record-decoder.ts';
+import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { hashText } from '../hash.ts';
+import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX } from '../limits.ts';
+import type { StreamRecord } from '../ports.ts';
+import { comparePositions } from '../position.ts';
+import type { WindowAssigner } from '../time/window.ts';
+import type { RecordClass } from './counters.ts';
+import { digestSeed } from './digest.ts';
+import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
+import type { Overlay } from './overlay.ts';
+import type { SliceImage } from './slice-image.ts';
+import type { ViewTable } from './view-table.ts';
+
+/** A value's bytes in a group key are at most this many times its bytes in a record. */
+const KEY_GROWTH_MAX = 10;
+
+export class RecordFold {
+  readonly #plan: Plan;
+  readonly #decoder: RecordDecoder;
+  readonly #digestSeed: number;
+  readonly #fields: RecordFields = { timeMs: null, category: null, dedupeId: null, values: [] };
+  readonly #dedupeId = new Uint32Array(4);
+
+  constructor(plan: Plan, decoder: RecordDecoder, shardId: string) {
+    this.#plan = plan;
+    this.#decoder = decoder;
+    this.#digestSeed = digestSeed(shardId);
+  }
+
+  /** Folds the record that follows the overlay's position. */
+  fold(record: StreamRecord, image: SliceImage, overlay: Overlay): void {
+    const { progress } = overlay;
+    assert(comparePositions(record, progress.position) > 0, 'records-are-folded-in-order');
+    const bad = this.#decode(record);
+    const outcome =
+      bad === null ? this.#foldSound(record, image, overlay) : putAside(record, bad, overlay);
+    progress.position = {
+      sequenceNumber: record.sequenceNumber,
+      subSequence: record.subSequence,
+    };
+    progress.digest.add(record, this.#digestSeed);
+    progress.counts[outcome]++;
+  }
+
+  #decode(record: StreamRecord): BadRecord | null {
+    const byteLength = record.data.length;
+    if (byteLength > FOLDED_RECORD_BYTES_MAX) {
+      const detail = `${byteLength} bytes, at most ${FOLDED_RECORD_BYTES_MAX} are folded`;
+      return { reason: 'record-too-large', detail };
+    }
+    const bad = this.#decoder.decode(record.data, this.#fields);
+    if (bad !== null) return bad;
+    const { skewMs } = this.#plan;
+    const timeMs = this.#fields.timeMs;
+    if (timeMs !== null && skewMs !== null && timeMs > record.arrivalMs + skewMs) {
+      const ahead = `${timeMs - record.arrivalMs} ms after its arrival`;
+      const detail = `event time is ${ahead}, at most ${skewMs} ms (time.skew) are allowed`;
+      return { reason: 'too-far-in-the-future', detail };
+    }
+    // No key can be too large in a record that is small itself.
+    if (byteLength * KEY_GROWTH_MAX <= GROUP_KEY_BYTES_MAX) return null;
+    return this.#oversizedKey();
+  }
+
+  #oversizedKey(): BadRecord | null {
+    for (const view of this.#plan.views) {
+      if (!this.#selects(view)) continue;
+      const values = groupValuesOf(
+        groupMapKey(view.groupBy, this.#fields.values),
+        view.groupBy.length,
+      );
+      const byteLength = encodeGroupKey(values).length;
+      if (byteLength <= GROUP_KEY_BYTES_MAX) continue;
+      const detail = `the group key of view '${view.name}' has ${byteLength} bytes, at most ${GROUP_KEY_BYTES_MAX} are kept`;
+      return { reason: 'group-key-too-large', detail };
+    }
+    return null;
+  }
+
+  #foldSound(record: StreamRecord, image: SliceImage, overlay: Overlay): RecordClass {
+    const { progress } = overlay;
+    const timeMs = this.#fields.timeMs ?? record.arrivalMs;
+    if (this.#isDuplicate(image, overlay)) return 'duplicates';
+    let folded = false;
+    let matched = false;
+    const lateViews: string[] = [];
+    for (let index = 0; index < this.#plan.views.length; index++) {
+      const view = this.#plan.views[index] as ViewPlan;
+      if (!this.#selects(view)) continue;
+      matched = true;
+      const window = image.windows[index] as WindowAssigner;
+      const startMs = window.startOf(timeMs);
+      if (window.endOf(startMs) > progress.watermarkMs) {
+        this.#foldOpen(index, startMs, image, overlay);
+        folded = true;
+      } else if (view.late === 'update') {
+        this.#foldLate(index, startMs, overlay);
+        folded = true;
+      } else if (view.late === 'side') lateViews.push(view.name);
+    }
+    if (folded) this.#keepId(timeMs, overlay);
+    progress.watermarkMs = Math.max(progress.watermarkMs, timeMs - this.#plan.latenessMs);
+    if (lateViews.length > 0) {
+      const detail = `its window had closed in ${lateViews.map((name) => `'${name}'`).join(', ')}`;
+      putAside(record, { reason: 'late', detail }, overlay);
+    }
+    if (folded) return 'folded';
+    if (!matched) return 'unmatched';
+    return lateViews.length > 0 ? 'quarantined' : 'late';
+  }
+
+  #selects(view: ViewPlan): boolean {
+    return view.category === null || view.category === this.#fields.category;
+  }
+
+  #foldOpen(index: number, startMs: number, image: SliceImage, overlay: Overlay): void {
+    const table = overlay.tables[index] as ViewTable;
+    const key = groupMapKey(table.view.groupBy, this.#fields.values);
+    let slot = table.find(startMs, key);
+    if (slot < 0) {
+      slot = table.insert(startMs, key);
+      const committed = image.tables[index] as ViewTable;
+      const committedSlot = committed.find(startMs, key);
+      if (committedSlot >= 0) table.copyFrom(slot, committed, committedSlot);
+    }
+    this.#addValues(table, slot);
+  }
+
+  #foldLate(index: number, startMs: number, overlay: Overlay): void {
+    const table = overlay.late[index] as ViewTable;
+    const key = groupMapKey(table.view.groupBy, this.#fields.values);
+    let slot = table.find(startMs, key);
+    if (slot < 0) slot = table.insert(startMs, key);
+    this.#addValues(table, slot);
+  }
+
+  #addValues(table: ViewTable, slot: number): void {
+    const { aggregates } = table.view;
+    const { values } = this.#fields;
+    for (let index = 0; index < aggregates.length; index++) {
+      const { kind, field } = aggregates[index] as (typeof aggregates)[number];
+      if (field === null) table.add(slot, index, 1);
+      else {
+        const value = values[field];
+        if (value === undefined || value === null) continue;
+        table.add(slot, index, kind === 'count' ? 1 : (value as number));
+      }
+    }
+  }
+
+  #isDuplicate(image: SliceImage, overlay: Overlay): boolean {
+    const { dedupeId } = this.#fields;
+    if (dedupeId === null) return false;
+    hashText(dedupeId, this.#dedupeId);
+    const { watermarkMs } = overlay.progress;
+    return (
+      overlay.dedupeIds.has(this.#dedupeId, watermarkMs) ||
+      image.dedupeIds.has(this.#dedupeId, watermarkMs)
+    );
+  }
+
+  #keepId(timeMs: number, overlay: Overlay): void {
+    const { dedupe } = this.#plan;
+    if (dedupe === null || this.#fields.dedupeId === null) return;
+    const { watermarkMs } = overlay.progress;
+    const keepUntilMs = Math.max(timeMs, watermarkMs) + dedupe.withinMs;
+    overlay.dedupeIds.add(this.#dedupeId, keepUntilMs, watermarkMs);
+  }
+}
+
+function putAside(record: StreamRecord, bad: BadRecord, overlay: Overlay): RecordClass {
+  const { sequenceNumber, subSequence, partitionKey, arrivalMs, data } = record;
+  const { reason, detail } = bad;
+  overlay.quarantined.push({
+    sequenceNumber,
+    subSequence,
+    partitionKey,
+    arrivalMs,
+    data,
+    reason,
+    detail,
+  });
+  return 'quarantined';
+}

@@ -1,0 +1,193 @@
+/**
+ * The committed image of a slice: what base and chain say, and nothing else. Owners and readers hold the same image and
+ * advance it by the same changes.
+ *
+ * `closed` holds the entries of closed windows and the late partials since the newest base; those before it are in runs.
+ */
+import { assert } from '../assert.ts';
+import { type ByteReader, ByteWriter } from '../bytes.ts';
+import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { START } from '../position.ts';
+import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
+import { addCounts, noRecords } from './counters.ts';
+import { DedupeIds } from './dedupe-ids.ts';
+import { Digest } from './digest.ts';
+import { decodeGroupKey, encodeGroupKey, groupValuesOf, mapKeyOf } from './group-key.ts';
+import {
+  type ChangeSource,
+  decodeChange,
+  encodeChange,
+  type FoldProgress,
+  type QuarantineEntry,
+  type WindowSource,
+} from './state-change.ts';
+import { ViewTable } from './view-table.ts';
+
+/** One closed entry or late partial, as stored. Those of the same window and key are merged when read. */
+export interface ClosedEntry {
+  readonly windowStartMs: number;
+  readonly key: Uint8Array;
+  readonly accumulators: Uint8Array;
+}
+
+export class SliceImage {
+  readonly plan: Plan;
+  readonly tables: readonly ViewTable[];
+  readonly windows: readonly WindowAssigner[];
+  readonly dedupeIds = new DedupeIds();
+  /** By index of the plan's views. */
+  readonly closed: ClosedEntry[][];
+  progress: FoldProgress = {
+    position: START,
+    watermarkMs: Number.NEGATIVE_INFINITY,
+    digest: new Digest(),
+    counts: noRecords(),
+  };
+
+  constructor(plan: Plan) {
+    this.plan = plan;
+    this.tables = plan.views.map((view) => new ViewTable(view));
+    this.windows = plan.views.map((view) => createWindowAssigner(view.window, plan.zone));
+    this.closed = plan.views.map(() => []);
+  }
+
+  get entryCount(): number {
+    return this.tables.reduce((sum, table) => sum + table.entryCount, 0);
+  }
+
+  /**
+   * Advances the image by one stored change and returns the records that it quarantined. The image of a change that
+   * throws is of no more use.
+   */
+  apply(reader: ByteReader): QuarantineEntry[] {
+    const quarantined: QuarantineEntry[] = [];
+    let view = -1;
+    let closedCount = 0;
+    decodeChange(reader, {
+      progress: (progress) => {
+        this.progress = progress;
+      },
+      view: (name, hash) => {
+        view = this.#viewIndex(name, hash);
+      },
+      entry: (section, windowStartMs, key, accumulators) => {
+        if (section === 'open') this.#putOpen(view, windowStartMs, key, accumulators);
+        else {
+          const entry = { windowStartMs, key: key.slice(), accumulators: accumulators.slice() };
+          (this.closed[view] as ClosedEntry[]).push(entry);
+          if (section === 'closed') closedCount++;
+        }
+      },
+      dedupeIds: (ids) => this.dedupeIds.decode(ids, this.progress.watermarkMs),
+      quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
+    });
+    const removedCount = this.removeClosedWindows();
+    assert(
+      removedCount <= closedCount,
+      'windows-leave-as-results-only',
+      () => `${removedCount} entries left, ${closedCount} became results`,
+    );
+    return quarantined;
+  }
+
+  /** Adds the entries of windows that closed, and late partials, to the closed ones. */
+  addClosed(view: number, windows: readonly WindowSource[]): void {
+    (this.closed[view] as ClosedEntry[]).push(...closedEntriesOf(this.#view(view), windows));
+  }
+
+  /** Windows that the watermark has passed leave the keyed state; how many entries they had. */
+  removeClosedWindows(): number {
+    let removedCount = 0;
+    for (const [index, table] of this.tables.entries()) {
+      const window = this.windows[index] as WindowAssigner;
+      for (const startMs of table.windowStarts()) {
+        if (window.endOf(startMs) > this.progress.watermarkMs) continue;
+        removedCount += table.removeWindow(startMs);
+      }
+    }
+    return removedCount;
+  }
+
+  /** The closed entries are in a run from now on. */
+  forgetClosed(): void {
+    for (const entries of this.closed) entries.length = 0;
+  }
+
+  /** Canonical bytes of the whole open state: two images are the same if these are. */
+  encode(): Uint8Array {
+    const writer = new ByteWriter();
+    encodeChange(this.source(), writer);
+    return writer.finish();
+  }
+
+  /** The image as a change from nothing. */
+  source(): ChangeSource {
+    return {
+      progress: this.progress,
+      views: this.plan.views.map((view, index) => {
+        const table = this.tables[index] as ViewTable;
+        const open = table.windowStarts().map((windowStartMs) => ({
+          windowStartMs,
+          entries: [...table.window(windowStartMs)].map(([key, slot]) => ({ key, table, slot })),
+        }));
+        return { view, open, closed: [], late: [] };
+      }),
+      dedupeIds: [this.dedupeIds],
+      quarantined: [],
+    };
+  }
+
+  /** Bytes of memory that the image holds, about. */
+  heapBytes(): number {
+    let bytes = this.dedupeIds.heapBytes();
+    for (const table of this.tables) bytes += table.heapBytes();
+    for (const entries of this.closed) {
+      for (const { key, accumulators } of entries) bytes += key.length + accumulators.length + 200;
+    }
+    return bytes;
+  }
+
+  #putOpen(view: number, windowStartMs: number, key: Uint8Array, accumulators: Uint8Array): void {
+    const table = this.tables[view] as ViewTable;
+    const mapKey = mapKeyOf(decodeGroupKey(key));
+    let slot = table.find(windowStartMs, mapKey);
+    if (slot < 0) slot = table.insert(windowStartMs, mapKey);
+    table.decode(slot, accumulators);
+  }
+
+  #view(index: number): ViewPlan {
+    return this.plan.views[index] as ViewPlan;
+  }
+
+  #viewIndex(name: string, hash: string): number {
+    const index = this.plan.views.findIndex((view) => view.name === name && view.hash === hash);
+    if (index < 0) {
+      throw new CorruptStateFault(
+        `the checkpoint has a view '${name}' (${hash.slice(0, 8)}) that the pipeline does not have`,
+        { hint: 'run with the pipeline file that wrote this data' },
+      );
+    }
+    return index;
+  }
+}
+
+/** The entries of `windows` as they are stored. */
+export function closedEntriesOf(view: ViewPlan, windows: readonly WindowSource[]): ClosedEntry[] {
+  const writer = new ByteWriter();
+  return windows.flatMap(({ windowStartMs, entries }) =>
+    entries.map(({ key, table, slot }) => {
+      writer.clear();
+      table.encode(slot, writer);
+      const bytes = encodeGroupKey(groupValuesOf(key, view.groupBy.length));
+      return { windowStartMs, key: bytes, accumulators: writer.finish() };
+    }),
+  );
+}
+
+/** A copy of progress that does not move with the original. */
+export function copyProgress(progress: FoldProgress): FoldProgress {
+  const counts = noRecords();
+  addCounts(counts, progress.counts);
+  return { ...progress, digest: progress.digest.copy(), counts };
+}

@@ -1,0 +1,194 @@
+/**
+ * The keyed state of one slice in an owner's memory: the committed image, and the overlay of what was folded since.
+ *
+ * Invariants: image + overlay is the fold of exactly the shard's records up to `position`; the overlay changes nothing in
+ * the image until `commit`, so that a memory that lost a race can drop it and go on.
+ */
+import { ByteWriter } from '../bytes.ts';
+import type { RecordDecoder } from '../decode/record-decoder.ts';
+import type { ViewPlan } from '../definition/plan.ts';
+import type { StreamRecord } from '../ports.ts';
+import type { Position } from '../position.ts';
+import type { WindowAssigner } from '../time/window.ts';
+import { RecordFold } from './fold.ts';
+import { Overlay } from './overlay.ts';
+import { type ClosedEntry, closedEntriesOf, copyProgress, type SliceImage } from './slice-image.ts';
+import {
+  type ChangeSource,
+  type EntrySource,
+  encodeChange,
+  type QuarantineEntry,
+  type ViewSource,
+  type WindowSource,
+} from './state-change.ts';
+import type { ViewTable } from './view-table.ts';
+
+export class SliceState {
+  readonly image: SliceImage;
+  readonly #overlay: Overlay;
+  readonly #fold: RecordFold;
+  /** The overlay by view, until it changes. */
+  #changesNow: readonly ViewSource[] | null = null;
+
+  constructor(image: SliceImage, decoder: RecordDecoder, shardId: string) {
+    this.image = image;
+    this.#overlay = new Overlay(image.plan, image);
+    this.#fold = new RecordFold(image.plan, decoder, shardId);
+  }
+
+  /** The last record that is in this memory. */
+  get position(): Position {
+    return this.#overlay.progress.position;
+  }
+
+  get progress(): Overlay['progress'] {
+    return this.#overlay.progress;
+  }
+
+  /** Open entries of image and overlay together. */
+  get entryCount(): number {
+    let count = 0;
+    for (const [index, { open, closed }] of this.#changes().entries()) {
+      const table = this.image.tables[index] as ViewTable;
+      count += table.entryCount;
+      for (const { windowStartMs, entries } of open) {
+        for (const { key } of entries) if (table.find(windowStartMs, key) < 0) count++;
+      }
+      for (const { windowStartMs } of closed) count -= table.window(windowStartMs).size;
+    }
+    return count;
+  }
+
+  /** Records put aside since the image. */
+  get quarantined(): readonly QuarantineEntry[] {
+    return this.#overlay.quarantined;
+  }
+
+  /** Folds the record that follows `position`. */
+  fold(record: StreamRecord): void {
+    this.#changesNow = null;
+    this.#fold.fold(record, this.image, this.#overlay);
+  }
+
+  /** Forgets everything beyond the image. */
+  dropOverlay(): void {
+    this.#changesNow = null;
+    this.#overlay.reset(this.image);
+  }
+
+  /** What a delta carries: the change from the image to this memory. */
+  encodeDelta(): Uint8Array {
+    const overlay = this.#overlay;
+    return encode({
+      progress: overlay.progress,
+      views: this.#changes(),
+      dedupeIds: [overlay.dedupeIds],
+      quarantined: overlay.quarantined,
+    });
+  }
+
+  /** What a base carries: the change from nothing to this memory's open state. */
+  encodeBase(): Uint8Array {
+    return encode({
+      progress: this.#overlay.progress,
+      views: this.#views(),
+      dedupeIds: [this.image.dedupeIds, this.#overlay.dedupeIds],
+      quarantined: [],
+    });
+  }
+
+  /** Closed entries and late partials since the newest base, this memory's included, by index of the views. */
+  closedSinceBase(): ClosedEntry[][] {
+    return this.#changes().map(({ view, closed, late }, index) => [
+      ...(this.image.closed[index] as ClosedEntry[]),
+      ...closedEntriesOf(view, closed),
+      ...closedEntriesOf(view, late),
+    ]);
+  }
+
+  /** The overlay becomes part of the image: its delta is committed. */
+  commit(): void {
+    const { image } = this;
+    const overlay = this.#overlay;
+    for (const [index, { open, closed, late }] of this.#changes().entries()) {
+      image.addClosed(index, closed);
+      image.addClosed(index, late);
+      const table = image.tables[index] as ViewTable;
+      for (const { windowStartMs, entries } of open) {
+        for (const { key, slot } of entries) {
+          let target = table.find(windowStartMs, key);
+          if (target < 0) target = table.insert(windowStartMs, key);
+          table.copyFrom(target, overlay.tables[index] as ViewTable, slot);
+        }
+      }
+    }
+    image.progress = copyProgress(overlay.progress);
+    image.dedupeIds.merge(overlay.dedupeIds, image.progress.watermarkMs);
+    image.removeClosedWindows();
+    this.dropOverlay();
+  }
+
+  /** Bytes of memory that the state holds, about. */
+  heapBytes(): number {
+    return this.image.heapBytes() + this.#overlay.heapBytes();
+  }
+
+  /** The overlay by view: what it changed, what closes by its watermark (untouched entries too), what came late. */
+  #changes(): readonly ViewSource[] {
+    this.#changesNow ??= this.image.plan.views.map((view, index) => {
+      const overlayTable = this.#overlay.tables[index] as ViewTable;
+      const imageTable = this.image.tables[index] as ViewTable;
+      return {
+        view,
+        open: windowsOf([overlayTable], this.#isOpen(index)),
+        closed: windowsOf([imageTable, overlayTable], (startMs) => !this.#isOpen(index)(startMs)),
+        late: windowsOf([this.#overlay.late[index] as ViewTable], () => true),
+      };
+    });
+    return this.#changesNow;
+  }
+
+  /** The whole open state by view. */
+  #views(): ViewSource[] {
+    return this.image.plan.views.map((view: ViewPlan, index) => {
+      const tables = [this.image.tables[index], this.#overlay.tables[index]] as ViewTable[];
+      return { view, open: windowsOf(tables, this.#isOpen(index)), closed: [], late: [] };
+    });
+  }
+
+  #isOpen(index: number): (windowStartMs: number) => boolean {
+    const window = this.image.windows[index] as WindowAssigner;
+    const { watermarkMs } = this.#overlay.progress;
+    return (windowStartMs) => window.endOf(windowStartMs) > watermarkMs;
+  }
+}
+
+function encode(source: ChangeSource): Uint8Array {
+  const writer = new ByteWriter(4096);
+  encodeChange(source, writer);
+  return writer.finish();
+}
+
+/** The wanted windows of tables of one view; where several hold an entry, the last one's counts. */
+function windowsOf(
+  tables: readonly ViewTable[],
+  wanted: (windowStartMs: number) => boolean,
+): WindowSource[] {
+  const starts = new Set(tables.flatMap((table) => table.windowStarts()));
+  return [...starts]
+    .filter(wanted)
+    .sort((a, b) => a - b)
+    .map((windowStartMs) => ({ windowStartMs, entries: entriesOf(tables, windowStartMs) }));
+}
+
+function entriesOf(tables: readonly ViewTable[], windowStartMs: number): EntrySource[] {
+  const [first, ...rest] = tables as [ViewTable, ...ViewTable[]];
+  if (rest.length === 0) {
+    return [...first.window(windowStartMs)].map(([key, slot]) => ({ key, table: first, slot }));
+  }
+  const newest = new Map<EntrySource['key'], EntrySource>();
+  for (const table of tables) {
+    for (const [key, slot] of table.window(windowStartMs)) newest.set(key, { key, table, slot });
+  }
+  return [...newest.values()];
+}

@@ -1,0 +1,157 @@
+/**
+ * The entries of one view: window and group key → slot, and the accumulators of each slot in columns.
+ *
+ *   windows: start → (map key → slot)      columns: one an aggregate, indexed by slot
+ *
+ * A window leaves as a whole, which frees its slots. A view without windows has the one window that starts at 0.
+ */
+import type { AccumulatorColumn } from '../aggregate/column.ts';
+import { createColumn } from '../aggregate/columns.ts';
+import { ByteReader, type ByteWriter } from '../bytes.ts';
+import type { ViewPlan } from '../definition/plan.ts';
+import type { GroupMapKey } from './group-key.ts';
+
+const CAPACITY_MIN = 16;
+/** What V8 holds for one entry of a `Map` with its key, about. */
+const MAP_ENTRY_BYTES = 72;
+
+export type WindowEntries = ReadonlyMap<GroupMapKey, number>;
+
+export class ViewTable {
+  readonly view: ViewPlan;
+  readonly #columns: AccumulatorColumn[];
+  readonly #windows = new Map<number, Map<GroupMapKey, number>>();
+  #lastStartMs = Number.NaN;
+  #lastWindow: Map<GroupMapKey, number> | undefined;
+  #capacity = 0;
+  #nextSlot = 0;
+  #freeSlots: number[] = [];
+  #entryCount = 0;
+
+  constructor(view: ViewPlan) {
+    this.view = view;
+    this.#columns = view.aggregates.map(createColumn);
+  }
+
+  get entryCount(): number {
+    return this.#entryCount;
+  }
+
+  /** The slot of an entry, or −1. */
+  find(windowStartMs: number, key: GroupMapKey): number {
+    return this.#window(windowStartMs)?.get(key) ?? -1;
+  }
+
+  /** A new slot, holding the identity, for an entry that has none. */
+  insert(windowStartMs: number, key: GroupMapKey): number {
+    let window = this.#window(windowStartMs);
+    if (window === undefined) {
+      window = new Map();
+      this.#windows.set(windowStartMs, window);
+      this.#lastStartMs = windowStartMs;
+      this.#lastWindow = window;
+    }
+    const slot = this.#freeSlots.pop() ?? this.#nextSlot++;
+    if (slot >= this.#capacity) this.#grow();
+    window.set(key, slot);
+    this.#entryCount++;
+    return slot;
+  }
+
+  /** Folds one value into the `aggregate`-th accumulator of a slot. */
+  add(slot: number, aggregate: number, value: number): void {
+    (this.#columns[aggregate] as AccumulatorColumn).add(slot, value);
+  }
+
+  /** slot ← a copy of `otherSlot` of `other`, a table of the same view. */
+  copyFrom(slot: number, other: ViewTable, otherSlot: number): void {
+    for (let index = 0; index < this.#columns.length; index++) {
+      const column = this.#columns[index] as AccumulatorColumn;
+      column.copy(slot, other.#columns[index] as AccumulatorColumn, otherSlot);
+    }
+  }
+
+  /** slot ← slot ⊕ `otherSlot` of `other`, a table of the same view. */
+  mergeFrom(slot: number, other: ViewTable, otherSlot: number): void {
+    for (let index = 0; index < this.#columns.length; index++) {
+      const column = this.#columns[index] as AccumulatorColumn;
+      column.merge(slot, other.#columns[index] as AccumulatorColumn, otherSlot);
+    }
+  }
+
+  /** Canonical bytes of a slot's accumulators. */
+  encode(slot: number, writer: ByteWriter): void {
+    for (const column of this.#columns) column.encode(slot, writer);
+  }
+
+  /** Replaces a slot by what `encode` wrote. */
+  decode(slot: number, accumulators: Uint8Array): void {
+    const reader = new ByteReader(accumulators);
+    for (const column of this.#columns) column.decode(slot, reader);
+    reader.end();
+  }
+
+  /** The results of a slot, by index of the view's aggregates. */
+  results(slot: number): ReturnType<AccumulatorColumn['result']>[] {
+    return this.#columns.map((column) => column.result(slot));
+  }
+
+  /** Starts of the windows that have entries, ascending. */
+  windowStarts(): number[] {
+    return [...this.#windows.keys()].sort((a, b) => a - b);
+  }
+
+  window(windowStartMs: number): WindowEntries {
+    return this.#windows.get(windowStartMs) ?? new Map();
+  }
+
+  /** Removes a window with all of its entries and says how many there were. */
+  removeWindow(windowStartMs: number): number {
+    const window = this.#windows.get(windowStartMs);
+    if (window === undefined) return 0;
+    for (const slot of window.values()) {
+      for (const column of this.#columns) column.reset(slot);
+      this.#freeSlots.push(slot);
+    }
+    this.#windows.delete(windowStartMs);
+    this.#lastStartMs = Number.NaN;
+    this.#lastWindow = undefined;
+    this.#entryCount -= window.size;
+    return window.size;
+  }
+
+  /** Removes every entry; the room stays. */
+  clear(): void {
+    if (this.#entryCount === 0) return;
+    for (let slot = 0; slot < this.#nextSlot; slot++) {
+      for (const column of this.#columns) column.reset(slot);
+    }
+    this.#windows.clear();
+    this.#lastStartMs = Number.NaN;
+    this.#lastWindow = undefined;
+    this.#freeSlots = [];
+    this.#nextSlot = 0;
+    this.#entryCount = 0;
+  }
+
+  /** Bytes of memory that the table holds, about. */
+  heapBytes(): number {
+    const columns = this.#columns.reduce((sum, column) => sum + column.heapBytes(), 0);
+    return columns + this.#entryCount * MAP_ENTRY_BYTES + this.#freeSlots.length * 8;
+  }
+
+  #window(windowStartMs: number): Map<GroupMapKey, number> | undefined {
+    if (windowStartMs === this.#lastStartMs) return this.#lastWindow;
+    const window = this.#windows.get(windowStartMs);
+    if (window !== undefined) {
+      this.#lastStartMs = windowStartMs;
+      this.#lastWindow = window;
+    }
+    return window;
+  }
+
+  #grow(): void {
+    this.#capacity = Math.max(CAPACITY_MIN, this.#capacity * 2);
+    for (const column of this.#columns) column.grow(this.#capacity);
+  }
+}
