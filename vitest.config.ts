@@ -3,19 +3,26 @@ import { defineConfig } from 'vitest/config';
 
 const alias = { tidemark: fileURLToPath(new URL('./core/definition/index.ts', import.meta.url)) };
 
-const project = (name: string, testTimeout: number) => ({
+/** Projects of a later group start when the earlier ones are done, so that they have the machine to themselves. */
+const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
   resolve: { alias },
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout },
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    testTimeout: timeoutMs,
+    hookTimeout: timeoutMs,
+    sequence: { groupOrder },
+  },
 });
 
 export default defineConfig({
   test: {
     projects: [
       project('unit', 10_000),
+      project('arch', 60_000),
       project('property', 60_000),
       project('contract', 30_000),
-      project('e2e', 120_000),
-      project('arch', 60_000),
+      project('e2e', 120_000, 1),
     ],
   },
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FAULT_KINDS } from '../../world/fault-switch.ts';
-import { randomLog } from '../../world/small-log.ts';
-import { World } from '../../world/world.ts';
+import { FAULT_KINDS } from '../world/fault-switch.ts';
+import { randomLog } from '../world/small-log.ts';
+import { World } from '../world/world.ts';
 
 const log = randomLog(26, 7);
 
