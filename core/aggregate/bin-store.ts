@@ -1,11 +1,13 @@
 /**
  * Counts by bin of a quantile sketch.
  *
- * At most `BINS_KEPT_MAX` bins are kept: the highest one that was ever counted and those next below it. What lies lower
- * is counted in the lowest of these. A store is thereby a function of the multiset of bins that were counted: as the
- * highest bin rises, more is counted lower, but never anything that an earlier, lower limit had not let in.
+ * At most `BINS_KEPT_MAX` bins are kept: the highest one that was ever counted and those next below
+ * it. What lies lower is counted in the lowest of these. A store is thereby a function of the
+ * multiset of bins that were counted: as the highest bin rises, more is counted lower, but never
+ * anything that an earlier, lower limit had not let in.
  *
- * Few counts are pairs in ascending order; where bins lie close together they become a window of counts.
+ * Few counts are pairs in ascending order; where bins lie close together they become a window of
+ * counts.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
@@ -26,7 +28,10 @@ const WINDOW_OVERHEAD_BYTES = 296;
 export class BinStore {
   /** Bin and count by turns, ascending; empty once there is a window. */
   #pairs: number[] = [];
-  /** Counts from `#first` on. A window of full length ends at the highest bin counted, so all its bins are kept. */
+  /**
+   * Counts from `#first` on. A window of full length ends at the highest bin counted, so all its
+   * bins are kept.
+   */
   #window: Float64Array | null = null;
   #first = 0;
 
@@ -89,7 +94,10 @@ export class BinStore {
     return this.#binAt(at);
   }
 
-  /** The bin of the value of rank `rank` (below `total()`), counted from 0 at the lowest bin upwards. */
+  /**
+   * The bin of the value of rank `rank` (below `total()`), counted from 0 at the lowest bin
+   * upwards.
+   */
   binAtRank(rank: number): number {
     let at = 0;
     let counted = this.#countAt(0);
@@ -105,7 +113,10 @@ export class BinStore {
     return this.#binAt(at);
   }
 
-  /** How many bins have counts, the lowest of them, and each count with the distance from the bin before. */
+  /**
+   * How many bins have counts, the lowest of them, and each count with the distance from the bin
+   * before.
+   */
   encode(writer: ByteWriter): void {
     let bins = 0;
     for (let at = 0; at < this.#length(); at++) if (this.#countAt(at) > 0) bins++;
@@ -222,7 +233,9 @@ export class BinStore {
     this.add(Math.max(bin, lowest), count);
   }
 
-  /** Makes a window that covers `lowest` to `highest`; what is counted below `lowest` goes into it. */
+  /**
+   * Makes a window that covers `lowest` to `highest`; what is counted below `lowest` goes into it.
+   */
   #moveToWindow(lowest: number, highest: number): void {
     const length = Math.min(highest - lowest + 1 + 2 * WINDOW_MARGIN, BINS_KEPT_MAX);
     const first = length === BINS_KEPT_MAX ? highest - length + 1 : lowest - WINDOW_MARGIN;

@@ -1,7 +1,8 @@
 /**
  * The least or the greatest value.
  *
- * A value of magnitude 2^53 or more may be the rounding of a longer integer (a 64-bit id, say), so it is named inexact.
+ * A value of magnitude 2^53 or more may be the rounding of a longer integer (a 64-bit id, say), so
+ * it is named inexact.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import type { AccumulatorColumn, AggregateResult } from './column.ts';

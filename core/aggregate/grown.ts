@@ -1,8 +1,12 @@
 /**
- * Typed arrays that grow: exactly to the asked capacity, since whoever asks grows by factors already.
+ * Typed arrays that grow: exactly to the asked capacity, since whoever asks grows by factors
+ * already.
  */
 
-/** `cells` with room for `capacity`, new ones holding `identity`; `cells` itself when it is large enough. */
+/**
+ * `cells` with room for `capacity`, new ones holding `identity`; `cells` itself when it is large
+ * enough.
+ */
 export function grownFloats(
   cells: Float64Array<ArrayBuffer>,
   capacity: number,

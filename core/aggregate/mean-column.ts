@@ -55,7 +55,10 @@ export class MeanColumn implements AccumulatorColumn {
     }
   }
 
-  /** `exact` tells whether the mean is that of the integers that were sent; it may still need rounding. */
+  /**
+   * `exact` tells whether the mean is that of the integers that were sent; it may still need
+   * rounding.
+   */
   result(slot: number): AggregateResult {
     const count = this.#counts.countOf(slot);
     if (count === 0) return { value: null, exact: true };

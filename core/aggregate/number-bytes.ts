@@ -1,6 +1,6 @@
 /**
- * A finite number, or none, in 1 to 9 bytes. Small integers are what most records carry, and they take two or three.
- * Canonical: a number has one form, and −0 none.
+ * A finite number, or none, in 1 to 9 bytes. Small integers are what most records carry, and they
+ * take two or three. Canonical: a number has one form, and −0 none.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';

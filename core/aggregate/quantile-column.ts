@@ -1,9 +1,10 @@
 /**
- * Quantiles within 1 % of the exact value: a DDSketch (Masson, Rim and Lee 2019) in each slot, with exact extremes.
+ * Quantiles within 1 % of the exact value: a DDSketch (Masson, Rim and Lee 2019) in each slot, with
+ * exact extremes.
  *
- * Positive and negative values are counted by the bin of their magnitude, zeros apart. Each of the two stores keeps its
- * 2,048 highest bins, so in both it is the values nearest to zero that lose their accuracy, and only where magnitudes
- * differ by a factor of more than 10^17.
+ * Positive and negative values are counted by the bin of their magnitude, zeros apart. Each of the
+ * two stores keeps its 2,048 highest bins, so in both it is the values nearest to zero that lose
+ * their accuracy, and only where magnitudes differ by a factor of more than 10^17.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
@@ -106,8 +107,9 @@ export class QuantileColumn implements AccumulatorColumn {
   }
 
   /**
-   * By rank q, a value within 1 % of the one at place ⌊q (n − 1)⌋ of all n in ascending order, or null where there is
-   * none. The least and the greatest (ranks 0 and 1) are exact. `exact` is always true: an estimate is what was asked.
+   * By rank q, a value within 1 % of the one at place ⌊q (n − 1)⌋ of all n in ascending order, or
+   * null where there is none. The least and the greatest (ranks 0 and 1) are exact. `exact` is
+   * always true: an estimate is what was asked.
    */
   result(slot: number): AggregateResult {
     const value: Record<string, number | null> = {};
@@ -199,7 +201,9 @@ function checkConsistent(
   }
 }
 
-/** Whether a value of magnitude `magnitude` is, or was collapsed, in the lowest bin of the store. */
+/**
+ * Whether a value of magnitude `magnitude` is, or was collapsed, in the lowest bin of the store.
+ */
 function isInLowestBin(magnitude: number, store: BinStore): boolean {
   if (magnitude <= 0) return false;
   const bin = binOf(magnitude);

@@ -1,6 +1,6 @@
 /**
- * Between exact totals and doubles. A total is a whole number of units of 2^−1074, the smallest double: every finite
- * double is a whole number of them.
+ * Between exact totals and doubles. A total is a whole number of units of 2^−1074, the smallest
+ * double: every finite double is a whole number of them.
  */
 import { powerOfTwo } from './power-of-two.ts';
 
@@ -19,7 +19,10 @@ export function unitsOf(value: number): bigint {
   return value < 0 ? -units : units;
 }
 
-/** The double nearest to `units / divisor` (ties to even); ±Infinity where that is beyond the largest. */
+/**
+ * The double nearest to `units / divisor` (ties to even); ±Infinity where that is beyond the
+ * largest.
+ */
 export function nearestDouble(units: bigint, divisor: bigint): number {
   const magnitude = units < 0n ? -units : units;
   const rounded = nearestToMagnitude(magnitude, divisor);

@@ -1,15 +1,19 @@
 /**
- * The bins of a quantile sketch (DDSketch): 35 to an octave, each 2^(1/35) times as wide as the one below. The middle of
- * a bin differs from any value in it by less than 1 % of that value (0.99 %); in subnormals, which have few digits, by
- * one unit of the last place more.
+ * The bins of a quantile sketch (DDSketch): 35 to an octave, each 2^(1/35) times as wide as the one
+ * below. The middle of a bin differs from any value in it by less than 1 % of that value (0.99 %);
+ * in subnormals, which have few digits, by one unit of the last place more.
  *
- * `Math.log` may differ between engines and then would put a value into another bin. So a table says where bins begin,
- * made with nothing but the exactly specified + − × ÷, and a value's bin follows from its bits.
+ * `Math.log` may differ between engines and then would put a value into another bin. So a table
+ * says where bins begin, made with nothing but the exactly specified + − × ÷, and a value's bin
+ * follows from its bits.
  */
 import { powerOfTwo } from './power-of-two.ts';
 
 const BINS_PER_OCTAVE = 35;
-/** 2^(1/35). The last digits do not matter, but are part of the format: they decide which bin a boundary value is in. */
+/**
+ * 2^(1/35). The last digits do not matter, but are part of the format: they decide which bin a
+ * boundary value is in.
+ */
 const BIN_RATIO = 1.0200016094211992;
 const FRACTION_BITS = 52;
 const EXPONENT_BIAS = 1023;

@@ -1,14 +1,19 @@
 /**
- * Exact sums. Whatever was added, in whatever order, a slot stands for the exact total; only `result` rounds, once.
+ * Exact sums. Whatever was added, in whatever order, a slot stands for the exact total; only
+ * `result` rounds, once.
  *
  * A slot has one of three forms in memory, from cheap to dear:
- *   integers  `high` is the total and `low` Σ|x|, while every value is an integer and Σ|x| is below 2^53
- *   pair      `high` is the total rounded to a double and `low` what that leaves, while two doubles can hold the total
+ *   integers  `high` is the total and `low` Σ|x|, while every value is an integer and Σ|x| is below
+ *             2^53
+ *   pair      `high` is the total rounded to a double and `low` what that leaves, while two doubles
+ *             can hold the total
  *   wide      `low` is the row of a superaccumulator
- * The bytes do not show which of the last two it is, since that depends on the order of additions. Whether a slot left
- * the first does not: it did once a value was a fraction or too large to be sure of, or Σ|x| reached 2^53.
+ * Which of the last two it is depends on the order of additions, so the bytes do not show it. They
+ * do show the first, which a slot leaves once a value is a fraction or of magnitude 2^53 or more, or
+ * Σ|x| reaches 2^53, in whatever order.
  *
- * −0 is the identity of IEEE addition, so a total of −0 in the first form says that nothing was added.
+ * −0 is the identity of IEEE addition, so a total of −0 in the first form says that nothing was
+ * added.
  */
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
@@ -24,12 +29,18 @@ const INTEGERS = 0;
 const PROMOTED = 1;
 /** A value was no integer. */
 const FRACTION = 2;
-/** An integer of magnitude 2^53 or more was added: its literal may have had more digits than a double keeps. */
+/**
+ * An integer of magnitude 2^53 or more was added: its literal may have had more digits than a
+ * double keeps.
+ */
 const UNSAFE = 4;
 const WIDE = 8;
 const FLAGS = FRACTION | UNSAFE;
 
-/** First byte of an encoded slot; `PROMOTED_TAG` is followed by one for each combination of the two flags. */
+/**
+ * First byte of an encoded slot; `PROMOTED_TAG` is followed by one for each combination of the two
+ * flags.
+ */
 const EMPTY_TAG = 0;
 const INTEGERS_TAG = 1;
 const PROMOTED_TAG = 2;
@@ -150,8 +161,9 @@ export class SumColumn implements AccumulatorColumn {
   /**
    * The exact total, rounded to the nearest double (ties to even).
    *
-   * Beyond the largest double it is that double, inexact. Of integers it is exact if no rounding took place and no
-   * value was of magnitude 2^53 or more; with fractions among the values it is exact in the sense of correctly rounded.
+   * Beyond the largest double it is that double, inexact. Of integers it is exact if no rounding
+   * took place and no value was of magnitude 2^53 or more; with fractions among the values it is
+   * exact in the sense of correctly rounded.
    */
   result(slot: number): AggregateResult {
     if (this.isEmpty(slot)) return { value: null, exact: true };
@@ -177,24 +189,38 @@ export class SumColumn implements AccumulatorColumn {
     return !Number.isFinite(this.quotient(slot, 1));
   }
 
-  /** Whether integers only were added, and the digits of some may have been lost before they came here. */
+  /**
+   * Whether integers only were added, and the digits of some may have been lost before they came
+   * here.
+   */
   hasRoundedLiterals(slot: number): boolean {
     return ((this.#form[slot] as number) & FLAGS) === UNSAFE;
   }
 
-  /** The double nearest to the exact total divided by `divisor`, a positive integer; ±Infinity where it overflows. */
+  /**
+   * The double nearest to the exact total divided by `divisor`, a positive integer; ±Infinity where
+   * it overflows.
+   */
   quotient(slot: number, divisor: number): number {
-    const form = this.#form[slot] as number;
-    const high = this.#high[slot] as number;
-    if (form === INTEGERS) return high / divisor;
-    // One IEEE operation on exact operands rounds once, and a pair's first double is its total rounded.
-    if ((form & WIDE) === 0 && (divisor === 1 || this.#low[slot] === 0)) return high / divisor;
-    return nearestDouble(this.#total(slot), BigInt(divisor));
+    // Adding 0 turns the −0 of a negative underflow into 0.
+    if (this.#isOneDouble(slot, divisor)) return (this.#high[slot] as number) / divisor + 0;
+    return nearestDouble(this.#total(slot), BigInt(divisor)) + 0;
   }
 
   heapBytes(): number {
     const columns = this.#high.byteLength + this.#low.byteLength + this.#form.byteLength;
     return columns + this.#wide.heapBytes();
+  }
+
+  /**
+   * Whether dividing one double, which is one rounding, does what dividing the exact total and
+   * rounding it would do.
+   */
+  #isOneDouble(slot: number, divisor: number): boolean {
+    const form = this.#form[slot] as number;
+    if (form === INTEGERS) return true;
+    // The first double of a pair is its total rounded.
+    return (form & WIDE) === 0 && (divisor === 1 || this.#low[slot] === 0);
   }
 
   /** Leaves the integers' form, if the slot is in it, and adds to the flags. */
@@ -274,7 +300,9 @@ export class SumColumn implements AccumulatorColumn {
   }
 }
 
-/** What `sum` = a + b lost by rounding, itself a double (Knuth's two-sum); NaN where it overflowed. */
+/**
+ * What `sum` = a + b lost by rounding, itself a double (Knuth's two-sum); NaN where it overflowed.
+ */
 function additionError(a: number, b: number, sum: number): number {
   const fromB = sum - a;
   return a - (sum - fromB) + (b - fromB);

@@ -1,9 +1,11 @@
 /**
- * Exact sums of doubles as long fixed-point numbers, after Neal's small superaccumulator: a row of 32-bit limbs that
- * reaches from the lowest bit of the smallest double to beyond 2^53 times the largest.
+ * Exact sums of doubles as long fixed-point numbers, after Neal's small superaccumulator: a row of
+ * 32-bit limbs that reaches from the lowest bit of the smallest double to beyond 2^53 times the
+ * largest.
  *
- * Limbs are kept in doubles and signed, so that an addition touches three of them and carries nothing; before they
- * could lose a bit, carries are propagated. Rows lie in one array: most slots never need one.
+ * Limbs are kept in doubles and signed, so that an addition touches three of them and carries
+ * nothing; before they could lose a bit, carries are propagated. Rows lie in one array: most slots
+ * never need one.
  */
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
@@ -16,7 +18,10 @@ const LIMB_BASE = 2 ** LIMB_BITS;
 const LIMBS = 68;
 /** What 2^53 of the largest doubles leave in the last limb. */
 const LAST_LIMB_MAX = 2 ** 7 - 1;
-/** Each addition adds less than 2^32 to a limb, which holds 2^53: rows with this many each may still be added. */
+/**
+ * Each addition adds less than 2^32 to a limb, which holds 2^53: rows with this many each may still
+ * be added.
+ */
 const ADDITIONS_BETWEEN_CARRIES_MAX = 2 ** 20;
 /** Where the limb of the unit bit (2^0) is, and how many bits of it are fractions. */
 const UNIT_LIMB = 33;
@@ -110,7 +115,10 @@ export class Superaccumulators {
     return negative ? -units : units;
   }
 
-  /** The row's sum as its non-zero limbs: their count with the sum's sign, the place of the lowest, and the limbs. */
+  /**
+   * The row's sum as its non-zero limbs: their count with the sum's sign, the place of the lowest,
+   * and the limbs.
+   */
   encode(row: number, writer: ByteWriter): void {
     const { negative, start, end } = this.#normalise(row);
     writer.signedVarint(negative ? start - end : end - start);
@@ -150,7 +158,10 @@ export class Superaccumulators {
     return (this.#limbs[at + UNIT_LIMB] as number) % UNIT_LIMB_FRACTION === 0;
   }
 
-  /** Of a row that was just decoded: its non-zero limbs as doubles, highest first; not finite where too large. */
+  /**
+   * Of a row that was just decoded: its non-zero limbs as doubles, highest first; not finite where
+   * too large.
+   */
   doubles(row: number): number[] {
     const parts: number[] = [];
     for (let index = LIMBS - 1; index >= 0; index--) {
@@ -175,8 +186,8 @@ export class Superaccumulators {
   }
 
   /**
-   * Makes every limb in use a number of 32 bits, the highest of either sign and the others positive. Returns the limbs in
-   * use: from `start` to before `end`.
+   * Makes every limb in use a number of 32 bits, the highest of either sign and the others
+   * positive. Returns the limbs in use: from `start` to before `end`.
    */
   #carry(row: number): { start: number; end: number } {
     const limbs = this.#limbs;
@@ -200,7 +211,10 @@ export class Superaccumulators {
     return { start, end };
   }
 
-  /** Writes the magnitude of the row's sum to the digits: those from `start` to before `end`, both outermost non-zero. */
+  /**
+   * Writes the magnitude of the row's sum to the digits: those from `start` to before `end`, both
+   * outermost non-zero.
+   */
   #normalise(row: number): { negative: boolean; start: number; end: number } {
     let { start, end } = this.#carry(row);
     const at = row * LIMBS;
