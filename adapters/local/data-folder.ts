@@ -1,0 +1,273 @@
+/**
+ * The data folder of one pipeline on one machine: who may use it, and whose it is.
+ *
+ *   format.json     format version, pipeline, plan        stream.db       the stream
+ *   lock.db         held for the life of the process      checkpoint.db   HEADs, small blobs, quarantine
+ *   owner.json      who holds the lock                    objects/        large blobs
+ *
+ * - One process at a time: the lock is the operating system's, on an empty SQLite file, and goes with the process however it
+ *   ends. Nobody may open that file in any other way: closing it would drop the lock.
+ * - `format.json` is the first that is written, atomically: a folder without it holds nothing yet.
+ */
+import { constants } from 'node:fs';
+import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { CorruptStateFault, NewerFormatFault } from '../../core/faults.ts';
+import { createFolder, isTemporary, replaceFile } from './durable-files.ts';
+import { isBusy, isFileError, localFault, withLocalFaultsAsync } from './local-faults.ts';
+
+/** Version of the folder's layout. A folder of a newer one is refused. */
+const FORMAT_VERSION = 1;
+const FORMAT_FILE = 'format.json';
+const LOCK_FILE = 'lock.db';
+const OWNER_FILE = 'owner.json';
+/** A process that was killed a moment ago may still hold the lock. */
+const LOCK_TIMEOUT_MS = 500;
+
+export type DataFolderProblem =
+  | 'in-use'
+  | 'other-pipeline'
+  | 'not-a-folder'
+  | 'not-a-data-folder'
+  | 'no-access';
+
+/** The folder cannot be used, and a person must choose another or change it. `hint` says how. */
+export class DataFolderError extends Error {
+  readonly problem: DataFolderProblem;
+  readonly hint: string;
+
+  constructor(problem: DataFolderProblem, message: string, hint: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'DataFolderError';
+    this.problem = problem;
+    this.hint = hint;
+  }
+}
+
+export interface DataFolderRequest {
+  readonly path: string;
+  readonly pipelineName: string;
+  readonly planHash: string;
+  /** The plan as canonical JSON: kept, to say later what has changed. */
+  readonly planJson: string;
+}
+
+export type DataFolderOutcome =
+  | { readonly kind: 'opened'; readonly folder: DataFolder }
+  /** The folder holds another plan of this pipeline, `stored`. Nothing was changed, nothing is held. */
+  | { readonly kind: 'plan-changed'; readonly stored: string };
+
+/** A folder that this process holds, until `close`. */
+export class DataFolder {
+  /** Absolute. */
+  readonly path: string;
+  /** True if this call made it. */
+  readonly isNew: boolean;
+  readonly #lock: DatabaseSync;
+
+  /** Use `openDataFolder`. */
+  constructor(path: string, isNew: boolean, lock: DatabaseSync) {
+    this.path = path;
+    this.isNew = isNew;
+    this.#lock = lock;
+  }
+
+  get streamPath(): string {
+    return join(this.path, 'stream.db');
+  }
+
+  get checkpointPath(): string {
+    return join(this.path, 'checkpoint.db');
+  }
+
+  get objectsPath(): string {
+    return join(this.path, 'objects');
+  }
+
+  /** Lets others have the folder. Close all that is in it before. */
+  async close(): Promise<void> {
+    await rm(join(this.path, OWNER_FILE), { force: true });
+    release(this.#lock);
+  }
+}
+
+/**
+ * Opens the data folder for this process alone, and makes it if it is missing. Throws `DataFolderError`, `NewerFormatFault`,
+ * `CorruptStateFault` for a damaged `format.json`, `TransientFault` for a full disk.
+ */
+export async function openDataFolder(request: DataFolderRequest): Promise<DataFolderOutcome> {
+  const path = resolve(request.path);
+  return withLocalFaultsAsync(path, 'open the data folder', async () => {
+    await makeFolder(path);
+    const lock = await acquire(path);
+    try {
+      const format = await readFormat(path);
+      if (format !== null && !isSamePlan(path, format, request)) {
+        release(lock);
+        return { kind: 'plan-changed', stored: format.plan };
+      }
+      if (format === null) await writeFormat(path, request);
+      await removeTemporaries(path);
+      await writeFile(join(path, OWNER_FILE), `${JSON.stringify({ pid: process.pid })}\n`);
+      return { kind: 'opened', folder: new DataFolder(path, format === null, lock) };
+    } catch (error) {
+      release(lock);
+      throw error;
+    }
+  });
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await createFolder(path);
+    if (!(await stat(path)).isDirectory()) throw notAFolder(path);
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (isFileError(error, 'ENOTDIR', 'EEXIST')) throw notAFolder(path, error);
+    throw withoutAccess(path, error);
+  }
+  const entries = await readdir(path);
+  if (entries.includes(FORMAT_FILE)) return;
+  const foreign = entries.find((name) => !mayPrecedeFormat(name));
+  if (foreign === undefined) return;
+  throw new DataFolderError(
+    'not-a-data-folder',
+    `${path} is no data folder of Tidemark: it has ${foreign}, but no ${FORMAT_FILE}`,
+    'use an empty folder, or one that does not exist yet',
+  );
+}
+
+/** What a crash leaves before `format.json` is there, and what an empty disk has. */
+function mayPrecedeFormat(name: string): boolean {
+  return name === LOCK_FILE || name === 'lost+found' || isTemporary(name);
+}
+
+/** Connections that hold a lock: one that nobody refers to would be closed, and its lock dropped, by the garbage collector. */
+const held = new Set<DatabaseSync>();
+
+async function acquire(path: string): Promise<DatabaseSync> {
+  const lockPath = join(path, LOCK_FILE);
+  let lock: DatabaseSync | null = null;
+  try {
+    lock = new DatabaseSync(lockPath, { timeout: LOCK_TIMEOUT_MS });
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock?.close();
+    if (!isBusy(error)) throw localFault(lockPath, 'lock the data folder', error);
+    const pid = await readOwner(path);
+    const owner = pid === null ? 'another process' : `another process (pid ${pid})`;
+    throw new DataFolderError(
+      'in-use',
+      `data folder ${path} is in use by ${owner}`,
+      'stop that process, or give this one a data folder of its own',
+      error,
+    );
+  }
+  held.add(lock);
+  return lock;
+}
+
+function release(lock: DatabaseSync): void {
+  if (held.delete(lock)) lock.close();
+}
+
+async function readOwner(path: string): Promise<number | null> {
+  try {
+    const { pid } = JSON.parse(await readFile(join(path, OWNER_FILE), 'utf8'));
+    return typeof pid === 'number' ? pid : null;
+  } catch {
+    // It only makes the message better: the owner may be writing it now, or another user's.
+    return null;
+  }
+}
+
+interface Format {
+  readonly pipeline: string;
+  readonly planHash: string;
+  readonly plan: string;
+}
+
+/** Null if the folder has none. */
+async function readFormat(path: string): Promise<Format | null> {
+  let text: string;
+  try {
+    text = await readFile(join(path, FORMAT_FILE), 'utf8');
+  } catch (error) {
+    if (isFileError(error, 'ENOENT')) return null;
+    throw withoutAccess(join(path, FORMAT_FILE), error);
+  }
+  const { format, pipeline, planHash, plan } = parseObject(path, text);
+  if (typeof format !== 'number') throw damaged(path, 'it has no format version');
+  if (format > FORMAT_VERSION) {
+    throw new NewerFormatFault(
+      `data folder ${path} has format ${format}, this version reads up to ${FORMAT_VERSION}`,
+      { hint: 'upgrade tidemark to the version that wrote it, or use another data folder' },
+    );
+  }
+  const isWhole =
+    typeof pipeline === 'string' && typeof planHash === 'string' && typeof plan === 'string';
+  if (!isWhole) throw damaged(path, 'it does not name a pipeline and its plan');
+  return { pipeline, planHash, plan };
+}
+
+function parseObject(path: string, text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw damaged(path, (error as Error).message);
+  }
+  if (typeof value !== 'object' || value === null) throw damaged(path, 'it is no JSON object');
+  return value as Record<string, unknown>;
+}
+
+async function writeFormat(path: string, request: DataFolderRequest): Promise<void> {
+  const { pipelineName, planHash, planJson } = request;
+  const format = { format: FORMAT_VERSION, pipeline: pipelineName, planHash, plan: planJson };
+  await replaceFile(join(path, FORMAT_FILE), `${JSON.stringify(format, null, 2)}\n`);
+}
+
+function isSamePlan(path: string, format: Format, request: DataFolderRequest): boolean {
+  if (format.pipeline !== request.pipelineName) {
+    throw new DataFolderError(
+      'other-pipeline',
+      `data folder ${path} holds the pipeline "${format.pipeline}", not "${request.pipelineName}"`,
+      'use another data folder for this pipeline, or run the pipeline that the folder holds',
+    );
+  }
+  return format.planHash === request.planHash;
+}
+
+/** The lock is ours: nobody writes them now. */
+async function removeTemporaries(path: string): Promise<void> {
+  for (const name of await readdir(path)) {
+    if (isTemporary(name)) await rm(join(path, name), { force: true });
+  }
+}
+
+function notAFolder(path: string, cause?: unknown): DataFolderError {
+  return new DataFolderError(
+    'not-a-folder',
+    `data folder ${path} cannot be: it, or what it should lie in, is a file`,
+    'name a folder, or a path where one can be made',
+    cause,
+  );
+}
+
+/** Permissions are a person's matter; any other error passes. */
+function withoutAccess(path: string, error: unknown): unknown {
+  if (!isFileError(error, 'EACCES', 'EPERM', 'EROFS')) return error;
+  return new DataFolderError(
+    'no-access',
+    `${path} cannot be read and written: ${(error as Error).message}`,
+    'give this user the right to read and write there, or use another data folder',
+    error,
+  );
+}
+
+function damaged(path: string, how: string): CorruptStateFault {
+  return new CorruptStateFault(`${join(path, FORMAT_FILE)} is damaged: ${how}`, {
+    hint: 'put back a copy of it, or use another data folder',
+  });
+}

@@ -1,0 +1,176 @@
+/**
+ * The SQLite file of HEADs, small blobs and the quarantine index: how it is opened, its schema and its version.
+ *
+ * - WAL with synchronous = FULL: a commit that returned survives a power cut.
+ * - Every thread opens a connection of its own. Each call is one transaction, and they queue for the one writer's place.
+ * - Schema and version are created in one transaction: a crash leaves all or nothing.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { assert } from '../../../core/assert.ts';
+import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
+import { isBusy, withLocalFaults } from '../local-faults.ts';
+
+/** Version of the schema below. A file of a newer one is refused. */
+const SCHEMA_VERSION = 1;
+/** Marks the file as ours, whatever its name: "TdmC". */
+const APPLICATION_ID = 0x54_64_6d_43;
+/** A transaction takes milliseconds. Who waits this long waits for something that hangs. */
+const BUSY_TIMEOUT_MS = 5_000;
+const BUSY_PAUSE_MS = 5;
+/** What the WAL may keep of the disk after a large transaction. */
+const WAL_BYTES_KEPT = 16 * 1024 * 1024;
+
+const SCHEMA = `
+  CREATE TABLE heads (
+    slice_id TEXT PRIMARY KEY,
+    revision INTEGER NOT NULL,
+    delivered TEXT NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE items (
+    key TEXT PRIMARY KEY,
+    created_ms INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE quarantine (
+    id TEXT PRIMARY KEY,
+    slice_id TEXT NOT NULL,
+    shard_id TEXT NOT NULL,
+    timeline INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    sequence_number TEXT NOT NULL,
+    sub_sequence INTEGER NOT NULL,
+    arrival_ms INTEGER NOT NULL,
+    partition_key BLOB NOT NULL,
+    reason TEXT NOT NULL,
+    detail BLOB NOT NULL,
+    plan_hash TEXT NOT NULL,
+    data BLOB NOT NULL
+  ) STRICT;
+`;
+
+export interface CheckpointDatabaseOptions {
+  /** Bounds the file, in pages of 4 KiB: a full one answers as a full disk does. Null leaves it to the disk. */
+  readonly maxPages?: number | null;
+}
+
+export class CheckpointDatabase {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+
+  /** Opens the file, and creates it if it is missing; its folder must be there. */
+  static open(
+    path: string,
+    { maxPages = null }: CheckpointDatabaseOptions = {},
+  ): CheckpointDatabase {
+    return withLocalFaults(path, 'open the checkpoint store', () => {
+      const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+      try {
+        prepare(database, path, maxPages);
+      } catch (error) {
+        database.close();
+        throw error;
+      }
+      return new CheckpointDatabase(path, database);
+    });
+  }
+
+  private constructor(path: string, database: DatabaseSync) {
+    this.#path = path;
+    this.#database = database;
+  }
+
+  /** A statement that gives its rows as objects. */
+  prepare(sql: string): StatementSync {
+    return this.run('prepare a statement', () => this.#database.prepare(sql));
+  }
+
+  /** A statement that gives its rows as arrays. */
+  prepareRows(sql: string): StatementSync {
+    const statement = this.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  /** Runs statements that should `what`; their errors become faults. */
+  run<T>(what: string, action: () => T): T {
+    return withLocalFaults(this.#path, what, action);
+  }
+
+  /** The same in one transaction that writes: all of it is kept, or nothing. */
+  transaction<T>(what: string, action: () => T): T {
+    return this.run(what, () => inTransaction(this.#database, action));
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function prepare(database: DatabaseSync, path: string, maxPages: number | null): void {
+  refuseOtherFormats(database, path);
+  switchToWal(database);
+  database.exec('PRAGMA synchronous = FULL');
+  database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`);
+  if (maxPages !== null) {
+    assert(Number.isSafeInteger(maxPages) && maxPages > 0, 'a-page-count-is-positive');
+    database.exec(`PRAGMA max_page_count = ${maxPages}`);
+  }
+  if (pragmaNumber(database, 'user_version') === SCHEMA_VERSION) return;
+  inTransaction(database, () => {
+    // Another connection may have been first.
+    if (pragmaNumber(database, 'user_version') === SCHEMA_VERSION) return;
+    database.exec(SCHEMA);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  });
+}
+
+function refuseOtherFormats(database: DatabaseSync, path: string): void {
+  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get();
+  const version = pragmaNumber(database, 'user_version');
+  if (version === 0 && tables?.['count'] === 0) return;
+  if (pragmaNumber(database, 'application_id') !== APPLICATION_ID) {
+    throw new CorruptStateFault(`${path} is an SQLite file, but not a Tidemark checkpoint store`, {
+      hint: 'use another data folder, or move that file away',
+    });
+  }
+  if (version > SCHEMA_VERSION) {
+    throw new NewerFormatFault(
+      `the checkpoint store ${path} has format ${version}, this version reads up to ${SCHEMA_VERSION}`,
+      { hint: 'upgrade tidemark to the version that wrote it, or use another data folder' },
+    );
+  }
+}
+
+/** The file stays in WAL mode; SQLite does not wait by itself when several connections switch a new file at once. */
+function switchToWal(database: DatabaseSync): void {
+  for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || waitedMs >= BUSY_TIMEOUT_MS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
+    }
+  }
+}
+
+function inTransaction<T>(database: DatabaseSync, action: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = action();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk has rolled back already.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function pragmaNumber(database: DatabaseSync, name: 'user_version' | 'application_id'): number {
+  const value = database.prepare(`PRAGMA ${name}`).get()?.[name];
+  assert(typeof value === 'number', 'pragma-is-a-number', () => name);
+  return value;
+}

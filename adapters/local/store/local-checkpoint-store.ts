@@ -1,0 +1,74 @@
+/**
+ * HEADs in SQLite. A conditional write is one statement, so that nothing can come between its condition and its effect.
+ */
+import type { StatementSync } from 'node:sqlite';
+import type { CheckpointStore, HeadItem, HeadWrite } from '../../../core/ports.ts';
+import type { CheckpointDatabase } from './checkpoint-database.ts';
+
+type HeadRow = [sliceId: string, revision: number, delivered: string, body: Uint8Array];
+
+export class LocalCheckpointStore implements CheckpointStore {
+  readonly #database: CheckpointDatabase;
+  readonly #select: StatementSync;
+  readonly #selectAll: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #update: StatementSync;
+
+  constructor(database: CheckpointDatabase) {
+    this.#database = database;
+    const columns = 'slice_id, revision, delivered, body';
+    this.#select = database.prepareRows(`SELECT ${columns} FROM heads WHERE slice_id = ?`);
+    this.#selectAll = database.prepareRows(`SELECT ${columns} FROM heads ORDER BY slice_id`);
+    this.#insert = database.prepareRows(
+      `INSERT INTO heads (${columns}) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    );
+    this.#update = database.prepareRows(
+      `UPDATE heads SET revision = ?, delivered = ?, body = ?
+        WHERE slice_id = ? AND revision = ? AND delivered <= ?`,
+    );
+  }
+
+  async readHead(sliceId: string): Promise<HeadItem | null> {
+    return this.#database.run(`read HEAD of ${sliceId}`, () => this.#read(sliceId));
+  }
+
+  async createHead({ sliceId, revision, delivered, body }: HeadItem): Promise<HeadWrite> {
+    return this.#database.run(`create HEAD of ${sliceId}`, () =>
+      this.#answer(sliceId, this.#insert.run(sliceId, revision, delivered, body).changes),
+    );
+  }
+
+  /**
+   * A `delivered` that would go back under the right revision is refused like a lost race, as DynamoDB does with a condition
+   * that does not hold: the caller finds HEAD as it expected it, and has broken an invariant of its own.
+   */
+  async writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite> {
+    const { sliceId, revision, delivered, body } = item;
+    return this.#database.run(`write HEAD of ${sliceId}`, () => {
+      const { changes } = this.#update.run(
+        ...[revision, delivered, body],
+        ...[sliceId, ifRevision, delivered],
+      );
+      return this.#answer(sliceId, changes);
+    });
+  }
+
+  async listHeads(): Promise<HeadItem[]> {
+    return this.#database.run('list the HEADs', () => this.#selectAll.all().map(toItem));
+  }
+
+  #answer(sliceId: string, changes: number | bigint): HeadWrite {
+    if (changes === 1) return { outcome: 'applied' };
+    return { outcome: 'refused', current: this.#read(sliceId) };
+  }
+
+  #read(sliceId: string): HeadItem | null {
+    const row = this.#select.get(sliceId);
+    return row === undefined ? null : toItem(row);
+  }
+}
+
+function toItem(row: unknown): HeadItem {
+  const [sliceId, revision, delivered, body] = row as HeadRow;
+  return { sliceId, revision, delivered, body };
+}

@@ -1,0 +1,131 @@
+import { Command } from 'commander';
+import { PARTITION_KEY_LENGTH_MAX } from '../../core/limits.ts';
+import { kinesisClient } from '../kinesis-client.ts';
+import { DEFAULT_URL, jsonOption, pipelineOption, url } from '../option-values.ts';
+import { loadPipelineFile } from '../pipeline-file.ts';
+import { recordsOf } from '../record-file.ts';
+import { RecordProducer } from '../record-producer.ts';
+
+interface PutOptions {
+  readonly key: string;
+  readonly stream?: string;
+  readonly pipeline: string;
+  readonly kinesisEndpoint: string;
+  readonly aws?: boolean;
+  readonly region?: string;
+  readonly json?: boolean;
+}
+
+/** Of records that have no readable value in the key field: they are sent, and the pipeline judges them. */
+const NO_KEY = '-';
+const PROGRESS_MS = 500;
+
+export function putCommand(): Command {
+  return new Command('put')
+    .description('put the records of a file into the stream')
+    .argument('<file>', 'an .ndjson, .csv or .parquet file, or - for NDJSON from stdin')
+    .requiredOption('--key <field>', 'the field whose value is the partition key')
+    .option('--stream <name>', "the stream (default: the pipeline file's)")
+    .addOption(pipelineOption())
+    .option('--kinesis-endpoint <url>', 'where the Kinesis API is', url, DEFAULT_URL)
+    .option('--aws', "find the Kinesis API by AWS's own rules instead")
+    .option('--region <name>', 'the AWS region')
+    .addOption(jsonOption())
+    .action(put);
+}
+
+async function put(path: string, options: PutOptions): Promise<void> {
+  const stream = options.stream ?? (await loadPipelineFile(options.pipeline)).stream;
+  const client = kinesisClient({
+    aws: options.aws ?? false,
+    endpoint: options.kinesisEndpoint,
+    ...(options.region === undefined ? {} : { region: options.region }),
+  });
+  const onFailure = async () => false;
+  const producer = new RecordProducer({ client, stream, requestsMax: 1, onFailure });
+  const encoder = new TextEncoder();
+  let withoutKey = 0;
+  try {
+    const stopProgress = showProgress(producer);
+    try {
+      for await (const text of recordsOf(path)) {
+        const key = keyOf(text, options.key);
+        if (key === null) withoutKey++;
+        await producer.put(key ?? NO_KEY, encoder.encode(text));
+      }
+      await producer.flush();
+    } finally {
+      stopProgress();
+    }
+  } catch (error) {
+    throw explain(error, producer, options);
+  } finally {
+    client.destroy();
+  }
+  report(producer, withoutKey, stream, options);
+}
+
+function keyOf(text: string, field: string): string | null {
+  let record: unknown;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (record === null || typeof record !== 'object' || !Object.hasOwn(record, field)) return null;
+  const value = (record as Record<string, unknown>)[field];
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
+    return null;
+  const key = String(value).slice(0, PARTITION_KEY_LENGTH_MAX);
+  return key === '' ? null : key;
+}
+
+function report(
+  producer: RecordProducer,
+  withoutKey: number,
+  stream: string,
+  { key, json }: PutOptions,
+): void {
+  const { acknowledgedCount, acknowledged } = producer;
+  const after = [...acknowledged].map(([shardId, sequence]) => `${shardId}:${sequence}`);
+  if (json) {
+    console.log(JSON.stringify({ put: acknowledgedCount, withoutKey, after }));
+    return;
+  }
+  console.log(`put ${acknowledgedCount.toLocaleString('en-US')} records into ${stream}`);
+  if (withoutKey > 0) {
+    console.log(
+      `${withoutKey} had no readable '${key}' and went under the partition key '${NO_KEY}'`,
+    );
+  }
+  if (after.length > 0) {
+    console.log(
+      `they are all in an answer to: tidemark query VIEW ${after.map((a) => `--after ${a}`).join(' ')}`,
+    );
+  }
+}
+
+function explain(error: unknown, producer: RecordProducer, options: PutOptions): Error {
+  const done = `${producer.acknowledgedCount.toLocaleString('en-US')} records were acknowledged before it`;
+  const code = (error as { code?: string }).code;
+  if (code === 'ECONNREFUSED' && !options.aws) {
+    return new Error(
+      `nothing answers at ${options.kinesisEndpoint} (${done}): start it with 'tidemark dev', or name another place with --kinesis-endpoint`,
+      { cause: error },
+    );
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return new Error(`${message} (${done})`, { cause: error });
+}
+
+/** On a terminal, a line that says how far it is. Returns what ends that. */
+function showProgress(producer: RecordProducer): () => void {
+  if (!process.stderr.isTTY) return () => {};
+  const timer = setInterval(() => {
+    process.stderr.write(`\r${producer.acknowledgedCount.toLocaleString('en-US')} records`);
+  }, PROGRESS_MS);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\u001b[K');
+  };
+}

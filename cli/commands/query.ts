@@ -1,0 +1,129 @@
+import { Command } from 'commander';
+import { collect, jsonOption, queryUrlOption, wholeNumber } from '../option-values.ts';
+import { callQueryApi } from '../query-client.ts';
+import { type Cell, formatTable } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
+
+interface QueryOptions {
+  readonly queryUrl: string;
+  readonly key?: string[];
+  readonly after?: string[];
+  readonly start?: string;
+  readonly end?: string;
+  readonly prefix?: string;
+  readonly order?: string;
+  readonly limit?: number;
+  readonly next?: string;
+  readonly json?: boolean;
+}
+
+interface Row {
+  readonly key: Readonly<Record<string, unknown>>;
+  readonly window: { readonly start: string; readonly end: string } | null;
+  readonly closed: boolean;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+interface ViewAnswer {
+  readonly view: string;
+  readonly watermark: string | null;
+  readonly complete: boolean;
+  readonly reached: boolean;
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+}
+
+export function queryCommand(): Command {
+  return new Command('query')
+    .description('rows of a view; without a view, the list of views')
+    .argument('[view]', 'the name of a view')
+    .option('--key <field=value>', 'rows with this value only; may repeat', collect)
+    .option('--start <time>', 'windows from this time on (ISO 8601)')
+    .option('--end <time>', 'windows before this time (ISO 8601)')
+    .option('--prefix <text>', 'rows whose key begins with this text')
+    .option('--order <aggregate>', 'by an aggregate; -NAME for the largest first')
+    .option('--limit <n>', 'rows of one answer', wholeNumber(1, 10_000))
+    .option('--next <token>', 'go on where an answer ended')
+    .option('--after <shard:sequence>', 'wait until this record is in; may repeat', collect)
+    .addOption(queryUrlOption())
+    .addOption(jsonOption())
+    .action(async (view: string | undefined, options: QueryOptions) => {
+      if (view === undefined) await listViews(options);
+      else await queryView(view, options);
+    });
+}
+
+async function listViews({ queryUrl, json }: QueryOptions): Promise<void> {
+  interface View {
+    readonly name: string;
+    readonly groupBy: readonly string[];
+    readonly aggregates: object;
+  }
+  const answer = await callQueryApi<{ views: readonly View[] }>(queryUrl, '/v1/views');
+  if (json) {
+    console.log(JSON.stringify(answer, null, 2));
+    return;
+  }
+  const rows = answer.views.map(({ name, groupBy, aggregates }) => [
+    name,
+    groupBy.join(', '),
+    Object.keys(aggregates).join(', '),
+  ]);
+  console.log(formatTable(['view', 'group by', 'aggregates'], rows));
+}
+
+async function queryView(view: string, options: QueryOptions): Promise<void> {
+  const path = `/v1/views/${encodeURIComponent(view)}?${searchOf(options)}`;
+  const answer = await callQueryApi<ViewAnswer>(options.queryUrl, path);
+  console.log(options.json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
+  if (!answer.reached) {
+    console.error('warning: the records of --after were not in yet when the answer was due');
+  }
+}
+
+function searchOf(options: QueryOptions): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const pair of options.key ?? []) {
+    const equals = pair.indexOf('=');
+    if (equals <= 0) throw new UsageError(`--key ${pair}: expected FIELD=VALUE`);
+    search.append(`key.${pair.slice(0, equals)}`, pair.slice(equals + 1));
+  }
+  for (const after of options.after ?? []) search.append('after', after);
+  for (const name of ['start', 'end', 'prefix', 'order', 'limit', 'next'] as const) {
+    const value = options[name];
+    if (value !== undefined) search.set(name, String(value));
+  }
+  return search;
+}
+
+function describeAnswer(answer: ViewAnswer): string {
+  const [first] = answer.rows;
+  const state = answer.complete ? 'complete' : 'not complete yet';
+  const heading = `${answer.view}: as of watermark ${answer.watermark ?? 'none'}, ${state}`;
+  if (first === undefined) return `${heading}\nno rows`;
+  const keys = Object.keys(first.key);
+  const values = Object.keys(first.values);
+  const windows = first.window === null ? [] : ['window', 'closed'];
+  const rows = answer.rows.map((row): Cell[] => [
+    ...keys.map((key) => cellOf(row.key[key])),
+    ...(row.window === null ? [] : [row.window.start, row.closed ? 'yes' : 'no']),
+    ...values.map((value) => cellOf(row.values[value])),
+  ]);
+  const table = formatTable([...keys, ...windows, ...values], rows);
+  const more = answer.next === null ? [] : [`more with --next ${answer.next}`];
+  return [heading, table, ...more].join('\n');
+}
+
+function cellOf(value: unknown): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'number' || typeof value === 'string') return value;
+  if (typeof value === 'object') {
+    return Object.entries(value)
+      .map(
+        ([rank, result]) =>
+          `${rank}: ${typeof result === 'number' ? Number(result.toPrecision(6)) : result}`,
+      )
+      .join(', ');
+  }
+  return String(value);
+}

@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import { jsonOption, queryUrlOption } from '../option-values.ts';
+import { callQueryApi } from '../query-client.ts';
+import { formatTable } from '../table.ts';
+
+export interface Status {
+  readonly pipeline: string;
+  readonly plan: { readonly ordinal: number; readonly hash: string };
+  readonly records: Readonly<Record<string, number>>;
+  readonly watermark: string | null;
+  readonly slices: readonly {
+    readonly id: string;
+    readonly state: string;
+    readonly epoch: number;
+    readonly behindMs: number;
+    readonly checkpointAgeMs: number | null;
+    readonly entries: number;
+    readonly stateBytes: number;
+  }[];
+}
+
+export function statusCommand(): Command {
+  return new Command('status')
+    .description('how far each slice is, and what became of the records')
+    .addOption(queryUrlOption())
+    .addOption(jsonOption())
+    .action(async (options: { queryUrl: string; json?: boolean }) => {
+      const status = await callQueryApi<Status>(options.queryUrl, '/v1/status');
+      console.log(options.json ? JSON.stringify(status, null, 2) : describeStatus(status));
+    });
+}
+
+function describeStatus(status: Status): string {
+  const records = Object.entries(status.records).map(
+    ([name, count]) => `${name} ${count.toLocaleString('en-US')}`,
+  );
+  const columns = ['slice', 'state', 'epoch', 'behind ms', 'checkpoint age ms', 'entries', 'bytes'];
+  const rows = status.slices.map((slice) => [
+    slice.id,
+    slice.state,
+    slice.epoch,
+    slice.behindMs,
+    slice.checkpointAgeMs,
+    slice.entries,
+    slice.stateBytes,
+  ]);
+  return [
+    `pipeline ${status.pipeline}, plan ${status.plan.hash.slice(0, 8)}, watermark ${status.watermark ?? 'none yet'}`,
+    `records: ${records.join(', ')}`,
+    formatTable(columns, rows),
+  ].join('\n');
+}

@@ -1,0 +1,39 @@
+/**
+ * Options that mean the same in every command, and the parsing of their values.
+ */
+import { InvalidArgumentError, Option } from 'commander';
+
+export const DEFAULT_PORT = 4580;
+export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
+
+export const pipelineOption = () =>
+  new Option('--pipeline <file>', 'the pipeline file').default('tidemark.config.ts');
+
+export const queryUrlOption = () =>
+  new Option('--query-url <url>', 'where the query API is').default(DEFAULT_URL).argParser(url);
+
+export const jsonOption = () => new Option('--json', 'print JSON instead of text');
+
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}
+
+export function url(text: string): string {
+  const parsed = URL.parse(text);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new InvalidArgumentError('expected a URL such as http://127.0.0.1:4580.');
+  }
+  return text.replace(/\/+$/, '');
+}
+
+/** Collects an option that may be given several times. */
+export function collect(value: string, earlier: string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}

@@ -1,0 +1,95 @@
+/**
+ * The thread of one environment of the aggregate function: what Lambda's event source mapping and runtime do around the
+ * handler, and the handler itself. Records are read here, by position, so that they need not cross threads.
+ */
+import { workerData } from 'node:worker_threads';
+import { Aggregator } from '../core/aggregator.ts';
+import { createJsonDecoder } from '../core/decode/json-decoder.ts';
+import type { PipelineJson } from '../core/definition/pipeline-json.ts';
+import { INVOCATION_PAYLOAD_BYTES_MAX } from '../core/limits.ts';
+import type { StreamRecord } from '../core/ports.ts';
+import type { Position } from '../core/position.ts';
+import { createAggregateHandler } from '../functions/aggregate/handler.ts';
+import type { KinesisEvent, KinesisEventRecord } from '../functions/aggregate/kinesis-event.ts';
+import { serveInvocations } from './invocation.ts';
+import { openLocalPorts } from './local-ports.ts';
+import { planOf } from './plan-data.ts';
+
+export interface EnvironmentData {
+  readonly pipeline: PipelineJson;
+  readonly dataFolder: string;
+  readonly region: string;
+}
+
+export type AggregatePayload =
+  /** Deliver what follows a position, up to `limit` records. */
+  | {
+      readonly kind: 'records';
+      readonly shardId: string;
+      readonly after: Position;
+      readonly limit: number;
+    }
+  | { readonly kind: 'checkpoint'; readonly shardId: string };
+
+export type AggregateAnswer =
+  | { readonly outcome: 'delivered'; readonly count: number; readonly last: Position }
+  /** Nothing follows the position. */
+  | { readonly outcome: 'nothing' }
+  /** Records after the position are gone. */
+  | { readonly outcome: 'trimmed' }
+  | { readonly outcome: 'checkpoint'; readonly epoch: number };
+
+/** What stands around a record's data in the event that Lambda brings, about. */
+const ENVELOPE_BYTES = 500;
+
+const data = workerData as EnvironmentData;
+const plan = planOf(data.pipeline);
+const ports = await openLocalPorts(data.dataFolder);
+const handler = createAggregateHandler(new Aggregator(plan, createJsonDecoder(plan), ports));
+
+serveInvocations(async (payload, timeLeftMs): Promise<AggregateAnswer> => {
+  const request = payload as AggregatePayload;
+  const context = { getRemainingTimeInMillis: timeLeftMs };
+  if (request.kind === 'checkpoint') {
+    const [report] = await handler({ tidemark: 'checkpoint', shardId: request.shardId }, context);
+    return { outcome: 'checkpoint', epoch: report?.epoch ?? 0 };
+  }
+  const read = await ports.source.readAfter(request.shardId, request.after, request.limit);
+  if (read.outcome === 'trimmed') return { outcome: 'trimmed' };
+  const event = eventOf(request.shardId, read.records);
+  const count = event.Records.length;
+  const last = read.records[count - 1];
+  if (last === undefined) return { outcome: 'nothing' };
+  await handler(event, context);
+  const { sequenceNumber, subSequence } = last;
+  return { outcome: 'delivered', count, last: { sequenceNumber, subSequence } };
+});
+
+/** As many of the records as one invocation's payload takes. */
+function eventOf(shardId: string, records: readonly StreamRecord[]): KinesisEvent {
+  const Records: KinesisEventRecord[] = [];
+  let payloadBytes = 0;
+  for (const record of records) {
+    const { buffer, byteOffset, byteLength } = record.data;
+    const base64 = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+    payloadBytes += base64.length + record.partitionKey.length + ENVELOPE_BYTES;
+    if (payloadBytes > INVOCATION_PAYLOAD_BYTES_MAX && Records.length > 0) break;
+    Records.push({
+      eventID: `${shardId}:${record.sequenceNumber}`,
+      eventName: 'aws:kinesis:record',
+      eventVersion: '1.0',
+      eventSource: 'aws:kinesis',
+      eventSourceARN: `arn:aws:kinesis:${data.region}:000000000000:stream/${plan.stream}`,
+      awsRegion: data.region,
+      invokeIdentityArn: 'arn:aws:iam::000000000000:role/tidemark-dev',
+      kinesis: {
+        kinesisSchemaVersion: '1.0',
+        partitionKey: record.partitionKey,
+        sequenceNumber: record.sequenceNumber,
+        data: base64,
+        approximateArrivalTimestamp: record.arrivalMs / 1000,
+      },
+    });
+  }
+  return { Records };
+}

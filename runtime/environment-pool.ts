@@ -1,0 +1,154 @@
+/**
+ * Environments as Lambda has them: each runs one invocation at a time and keeps its memory between invocations; an
+ * invocation goes to any that is free, at random, as Lambda may route it. One that dies, runs out of memory or out of
+ * time takes only its own invocation with it, and a new one takes its place.
+ */
+import { Worker } from 'node:worker_threads';
+import { assert } from '../core/assert.ts';
+import type { FunctionFailure, InvocationAnswer, InvocationMessage } from './invocation.ts';
+
+export interface EnvironmentPoolOptions {
+  readonly name: string;
+  readonly count: number;
+  /** The module that each thread runs; it calls `serveInvocations`. */
+  readonly entry: URL;
+  readonly workerData: unknown;
+  readonly memoryMib: number;
+  readonly timeoutMs: number;
+}
+
+/** What an invocation came to when it did not answer. */
+export class InvocationError extends Error {
+  readonly failure: FunctionFailure;
+
+  constructor(failure: FunctionFailure) {
+    super(failure.message);
+    this.name = failure.name;
+    this.failure = failure;
+  }
+}
+
+interface Job {
+  readonly payload: unknown;
+  resolve(value: unknown): void;
+  reject(error: InvocationError): void;
+}
+
+interface Environment {
+  worker: Worker | null;
+  job: Job | null;
+  timer: NodeJS.Timeout | null;
+}
+
+export class EnvironmentPool {
+  readonly #options: EnvironmentPoolOptions;
+  readonly #environments: Environment[];
+  readonly #waiting: Job[] = [];
+  #nextId = 0;
+  #closed = false;
+
+  constructor(options: EnvironmentPoolOptions) {
+    this.#options = options;
+    this.#environments = Array.from({ length: options.count }, () => ({
+      worker: null,
+      job: null,
+      timer: null,
+    }));
+  }
+
+  /** Resolves to what the function returned; rejects with `InvocationError`. */
+  invoke(payload: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(new InvocationError(failureNamed('Closed', 'the runtime is shutting down')));
+        return;
+      }
+      this.#waiting.push({ payload, resolve, reject });
+      this.#dispatch();
+    });
+  }
+
+  /** Takes no new invocations, ends the waiting ones, and lets the running ones finish. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const failure = failureNamed('Closed', 'the runtime is shutting down');
+    for (const job of this.#waiting.splice(0)) job.reject(new InvocationError(failure));
+    while (this.#environments.some(({ job }) => job !== null)) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await Promise.all(this.#environments.map(({ worker }) => worker?.terminate()));
+  }
+
+  #dispatch(): void {
+    for (;;) {
+      const free = this.#environments.filter(({ job }) => job === null);
+      if (free.length === 0 || this.#waiting.length === 0) return;
+      const environment = free[Math.floor(Math.random() * free.length)] as Environment;
+      this.#start(environment, this.#waiting.shift() as Job);
+    }
+  }
+
+  #start(environment: Environment, job: Job): void {
+    const { timeoutMs } = this.#options;
+    environment.job = job;
+    environment.worker ??= this.#spawn(environment);
+    environment.timer = setTimeout(() => {
+      this.#lose(environment, failureNamed('Timeout', `no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    const message: InvocationMessage = {
+      id: this.#nextId++,
+      payload: job.payload,
+      deadlineMs: Date.now() + timeoutMs,
+    };
+    environment.worker.postMessage(message);
+  }
+
+  #spawn(environment: Environment): Worker {
+    const { entry, workerData, memoryMib, name } = this.#options;
+    const worker = new Worker(entry, {
+      workerData,
+      name,
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: { maxOldGenerationSizeMb: memoryMib },
+    });
+    worker.on('message', (answer: InvocationAnswer) => {
+      if (environment.worker === worker) this.#finish(environment, answer);
+    });
+    worker.on('error', (error: Error) => {
+      if (environment.worker !== worker) return;
+      this.#lose(environment, failureNamed(error.name, `the environment died: ${error.message}`));
+    });
+    worker.on('exit', (code) => {
+      if (environment.worker !== worker) return;
+      this.#lose(environment, failureNamed('Exit', `the environment ended with code ${code}`));
+    });
+    return worker;
+  }
+
+  #finish(environment: Environment, answer: InvocationAnswer): void {
+    const job = this.#release(environment);
+    assert(job !== null, 'an-answer-has-an-invocation');
+    if (answer.ok) job.resolve(answer.value);
+    else job.reject(new InvocationError(answer.failure));
+    this.#dispatch();
+  }
+
+  #lose(environment: Environment, failure: FunctionFailure): void {
+    void environment.worker?.terminate();
+    environment.worker = null;
+    this.#release(environment)?.reject(new InvocationError(failure));
+    this.#dispatch();
+  }
+
+  #release(environment: Environment): Job | null {
+    const { job, timer } = environment;
+    if (timer !== null) clearTimeout(timer);
+    environment.job = null;
+    environment.timer = null;
+    return job;
+  }
+}
+
+function failureNamed(name: string, message: string): FunctionFailure {
+  return { name, message, hint: null, stack: null };
+}

@@ -1,0 +1,188 @@
+/**
+ * The event source mapping of one stream: for each shard, in order, one batch at a time; a batch that failed comes again,
+ * cut in half, until it succeeds, without a limit to retries or to the age of records (design 3.1). How far it came is
+ * saved now and then only: after a crash it brings some records again, which the protocol does not mind.
+ */
+import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
+import { assert } from '../core/assert.ts';
+import { BATCH_RECORDS_MAX } from '../core/limits.ts';
+import { type Position, START } from '../core/position.ts';
+import type { AggregateAnswer, AggregatePayload } from './aggregate-environment.ts';
+import { type EnvironmentPool, InvocationError } from './environment-pool.ts';
+import type { FunctionFailure } from './invocation.ts';
+
+export interface EventSourceMappingOptions {
+  readonly stream: LocalStream;
+  readonly pool: EnvironmentPool;
+  /** How long a batch that is not full waits for more. */
+  readonly batchWindowMs: number;
+  /** HEAD's cursor of a shard's slice: where to go on when the saved position was trimmed. */
+  readonly cursorOf: (shardId: string) => Promise<Position>;
+  readonly onFailure: (shardId: string, failure: FunctionFailure, retryInMs: number) => void;
+}
+
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 10_000;
+
+export class EventSourceMapping {
+  readonly #pollers: ReadonlyMap<string, ShardPoller>;
+  readonly #unsubscribe: () => void;
+
+  constructor(options: EventSourceMappingOptions) {
+    const { stream } = options;
+    this.#pollers = new Map(
+      stream.shards().map(({ shardId }) => [shardId, new ShardPoller(shardId, options)]),
+    );
+    this.#unsubscribe = stream.onAppend((shardId) => this.#pollers.get(shardId)?.wake());
+    for (const poller of this.#pollers.values()) void poller.run();
+  }
+
+  /** Records that were not answered for yet. */
+  get pendingCount(): number {
+    return [...this.#pollers.values()].reduce((sum, poller) => sum + poller.pendingCount, 0);
+  }
+
+  /** Resolves when everything that is in the shard now was answered for; false if that takes too long. */
+  async caughtUp(shardId: string, timeoutMs: number): Promise<boolean> {
+    const poller = this.#pollers.get(shardId);
+    assert(poller !== undefined, 'shard-has-a-poller', () => shardId);
+    return poller.caughtUp(timeoutMs);
+  }
+
+  /** Starts no more invocations and waits for the running ones. */
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await Promise.all([...this.#pollers.values()].map((poller) => poller.stop()));
+  }
+}
+
+class ShardPoller {
+  readonly #shardId: string;
+  readonly #options: EventSourceMappingOptions;
+  #position: Position;
+  /** Of the record at the position, in the local stream's counting. */
+  #ordinal: number;
+  #limit = BATCH_RECORDS_MAX;
+  #failures = 0;
+  #stopped = false;
+  #wakeUp: () => void = () => {};
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(shardId: string, options: EventSourceMappingOptions) {
+    this.#shardId = shardId;
+    this.#options = options;
+    this.#position = options.stream.mappingPosition(shardId) ?? START;
+    this.#ordinal = this.#ordinalOf(this.#position);
+  }
+
+  get pendingCount(): number {
+    return this.#options.stream.tip(this.#shardId).ordinal - this.#ordinal;
+  }
+
+  wake(): void {
+    this.#wakeUp();
+  }
+
+  run(): Promise<void> {
+    this.#ended = this.#poll();
+    return this.#ended;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    return this.#ended;
+  }
+
+  async caughtUp(timeoutMs: number): Promise<boolean> {
+    const wanted = this.#options.stream.tip(this.#shardId).ordinal;
+    const endMs = Date.now() + timeoutMs;
+    while (this.#ordinal < wanted) {
+      if (this.#stopped || Date.now() > endMs) return false;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return true;
+  }
+
+  async #poll(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#batchIsDue();
+      if (this.#stopped) return;
+      try {
+        await this.#deliver();
+        this.#failures = 0;
+        this.#limit = BATCH_RECORDS_MAX;
+      } catch (error) {
+        if (!(error instanceof InvocationError)) throw error;
+        await this.#afterFailure(error.failure);
+      }
+    }
+  }
+
+  async #deliver(): Promise<void> {
+    const { pool, stream, cursorOf } = this.#options;
+    const payload: AggregatePayload = {
+      kind: 'records',
+      shardId: this.#shardId,
+      after: this.#position,
+      limit: this.#limit,
+    };
+    const answer = (await pool.invoke(payload)) as AggregateAnswer;
+    if (answer.outcome === 'trimmed') {
+      // Retention never passes a cursor, so what is gone was folded.
+      this.#position = await cursorOf(this.#shardId);
+      this.#ordinal = this.#ordinalOf(this.#position);
+    }
+    if (answer.outcome !== 'delivered') return;
+    this.#position = answer.last;
+    this.#ordinal += answer.count;
+    stream.saveMappingPosition(this.#shardId, this.#position);
+  }
+
+  async #afterFailure(failure: FunctionFailure): Promise<void> {
+    if (this.#stopped) return;
+    const retryInMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** this.#failures);
+    this.#failures++;
+    this.#limit = Math.max(1, Math.floor(Math.min(this.#limit, this.pendingCount) / 2));
+    this.#options.onFailure(this.#shardId, failure, retryInMs);
+    await this.#sleep(retryInMs, () => this.#stopped);
+  }
+
+  /** Resolves when a batch is full, or its oldest record has waited long enough. */
+  async #batchIsDue(): Promise<void> {
+    const isFull = () => this.#stopped || this.pendingCount >= this.#limit;
+    while (!this.#stopped && this.pendingCount === 0) await this.#woken();
+    await this.#sleep(this.#options.batchWindowMs, isFull);
+  }
+
+  async #sleep(ms: number, isOver: () => boolean): Promise<void> {
+    const endMs = performance.now() + ms;
+    while (!isOver()) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) return;
+      let timer: NodeJS.Timeout | undefined;
+      const timeout = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, leftMs);
+      });
+      await Promise.race([timeout, this.#woken()]);
+      clearTimeout(timer);
+    }
+  }
+
+  #woken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeUp = resolve;
+    });
+  }
+
+  #ordinalOf(position: Position): number {
+    if (position.sequenceNumber === START.sequenceNumber) {
+      const { ordinal, count } = this.#options.stream.tip(this.#shardId);
+      return ordinal - count;
+    }
+    const from = { kind: 'AFTER', sequenceNumber: position.sequenceNumber } as const;
+    const located = this.#options.stream.locate(this.#shardId, from);
+    assert(located.outcome === 'located', 'mapping-position-is-of-this-stream');
+    return located.ordinal - 1;
+  }
+}

@@ -1,0 +1,367 @@
+/**
+ * One TCP port on the loopback address that speaks HTTP/1.1 and cleartext HTTP/2. It guards, bounds and routes requests;
+ * what they mean is the routes' matter.
+ *
+ * Every request gets exactly one answer, also while the server closes; nothing that a client sends ends the process.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import { unreachable } from '../../core/assert.ts';
+import { problem, refusalOfError } from './problem.ts';
+import { sniffProtocol } from './protocol-sniffer.ts';
+import { BodyBudget, type BodyRead, readBody } from './request-body.ts';
+import { refusalOf } from './request-guard.ts';
+import type { PortRequest, PortResponse, Refusal, Route } from './route.ts';
+import { type Match, Router } from './router.ts';
+
+const MIB = 1024 * 1024;
+const SECOND_MS = 1_000;
+
+export const BODY_BYTES_DEFAULT = 1 * MIB;
+
+export interface PortLimits {
+  readonly connectionsMax: number;
+  /** Bodies of all requests together. */
+  readonly bodiesBytesMax: number;
+  /** Until a request's head must be there, and then its body. */
+  readonly headTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  /** A connection on which nothing moves for so long is closed. */
+  readonly idleTimeoutMs: number;
+  /** Time that `close` gives to running requests. */
+  readonly closeTimeoutMs: number;
+}
+
+const LIMITS: PortLimits = {
+  connectionsMax: 1_024,
+  bodiesBytesMax: 256 * MIB,
+  headTimeoutMs: 10 * SECOND_MS,
+  bodyTimeoutMs: 30 * SECOND_MS,
+  idleTimeoutMs: 120 * SECOND_MS,
+  closeTimeoutMs: 10 * SECOND_MS,
+};
+
+/** What a client may send before we read: the largest Kinesis request in one go. */
+const HTTP2_WINDOW_BYTES = 16 * MIB;
+const HTTP2_SESSION_MEMORY_MIB = 64;
+const HTTP2_STREAMS_MAX = 128;
+
+export interface PortServerOptions {
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Names by which clients may call this server, besides those of the loopback address. */
+  readonly allowHosts?: readonly string[];
+  readonly routes: readonly Route[];
+  /** Told of errors that routes throw and that their clients cannot mend. */
+  readonly onError: (error: unknown) => void;
+  readonly limits?: Partial<PortLimits>;
+}
+
+type HttpRequest = IncomingMessage | Http2ServerRequest;
+type HttpResponse = ServerResponse | Http2ServerResponse;
+
+export class PortServer {
+  readonly #options: PortServerOptions;
+  readonly #limits: PortLimits;
+  readonly #router: Router;
+  readonly #allowHosts: ReadonlySet<string>;
+  readonly #budget: BodyBudget;
+  readonly #http1: Server;
+  readonly #http2: Http2Server;
+  readonly #unsniffed = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #running = new Set<AbortController>();
+  #closing: Promise<void> | null = null;
+
+  /** Resolves when the port is open. An `Error` says what to do if it cannot be. */
+  static async listen(options: PortServerOptions): Promise<PortServer> {
+    const server = new PortServer(options);
+    await server.#listen();
+    return server;
+  }
+
+  private constructor(options: PortServerOptions) {
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#router = new Router(options.routes);
+    this.#allowHosts = new Set((options.allowHosts ?? []).map((host) => host.toLowerCase()));
+    this.#budget = new BodyBudget(this.#limits.bodiesBytesMax);
+    this.#http1 = this.#createHttp1();
+    this.#http2 = this.#createHttp2();
+    this.#sniffConnections();
+  }
+
+  get port(): number {
+    return (this.#http1.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Takes no new requests, lets running ones finish within `closeTimeoutMs`, then cuts off what is left. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #createHttp1(): Server {
+    const server = createServer({
+      noDelay: true,
+      headersTimeout: this.#limits.headTimeoutMs,
+      requestTimeout: this.#limits.headTimeoutMs + this.#limits.bodyTimeoutMs,
+      keepAliveTimeout: this.#limits.idleTimeoutMs,
+      connectionsCheckingInterval: Math.min(SECOND_MS, this.#limits.headTimeoutMs),
+    });
+    server.maxConnections = this.#limits.connectionsMax;
+    server.setTimeout(this.#limits.idleTimeoutMs);
+    server.on('request', (request, response) => void this.#serve(request, response));
+    return server;
+  }
+
+  #createHttp2(): Http2Server {
+    const server = createHttp2Server({
+      maxSessionMemory: HTTP2_SESSION_MEMORY_MIB,
+      settings: {
+        initialWindowSize: HTTP2_WINDOW_BYTES,
+        maxConcurrentStreams: HTTP2_STREAMS_MAX,
+        enablePush: false,
+      },
+    });
+    server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.setLocalWindowSize(HTTP2_WINDOW_BYTES);
+      session.setTimeout(this.#limits.idleTimeoutMs, () => session.destroy());
+      session.on('close', () => this.#sessions.delete(session));
+      // A broken connection is its client's matter; 'close' follows.
+      session.on('error', () => {});
+      if (this.#closing !== null) session.close();
+    });
+    server.on('sessionError', () => {});
+    server.on('request', (request, response) => void this.#serve(request, response));
+    return server;
+  }
+
+  /**
+   * The HTTP/1 server owns the port, because its time-outs work for connections of a listening server only; its own
+   * connection listener is called once the first bytes have shown which protocol a connection speaks.
+   */
+  #sniffConnections(): void {
+    const serveHttp1 = this.#http1.listeners('connection') as ((socket: Socket) => void)[];
+    this.#http1.removeAllListeners('connection');
+    this.#http1.on('connection', (socket: Socket) => {
+      this.#unsniffed.add(socket);
+      socket.once('close', () => this.#unsniffed.delete(socket));
+      sniffProtocol(socket, this.#limits.headTimeoutMs, (protocol) => {
+        this.#unsniffed.delete(socket);
+        switch (protocol) {
+          case 'http1':
+            for (const serve of serveHttp1) serve.call(this.#http1, socket);
+            socket.resume();
+            return;
+          case 'http2':
+            this.#http2.emit('connection', socket);
+            return;
+          default:
+            unreachable(protocol);
+        }
+      });
+    });
+  }
+
+  #listen(): Promise<void> {
+    const { port } = this.#options;
+    return new Promise((resolve, reject) => {
+      const onError = (error: NodeJS.ErrnoException) => reject(explainListenError(error, port));
+      this.#http1.once('error', onError);
+      this.#http1.listen({ port, host: '127.0.0.1' }, () => {
+        this.#http1.off('error', onError);
+        this.#http1.on('error', this.#options.onError);
+        resolve();
+      });
+    });
+  }
+
+  async #serve(request: HttpRequest, response: HttpResponse): Promise<void> {
+    const running = new AbortController();
+    this.#running.add(running);
+    response.on('error', () => {});
+    response.on('close', () => {
+      this.#running.delete(running);
+      if (!response.writableEnded) running.abort();
+    });
+    if (this.#closing !== null) running.abort();
+    try {
+      const answer = await this.#answer(request, running.signal);
+      if (answer !== null) this.#send(request, response, answer);
+    } catch (error) {
+      this.#options.onError(error);
+      destroy(response);
+    }
+  }
+
+  /** Null if nobody waits for an answer any more. */
+  async #answer(request: HttpRequest, signal: AbortSignal): Promise<PortResponse | null> {
+    const method = request.method ?? '';
+    const target = request.url ?? '';
+    const queryAt = target.indexOf('?');
+    const path = queryAt < 0 ? target : target.slice(0, queryAt);
+    const match = this.#router.match(method, path);
+    const route = match.outcome === 'found' ? match.route : null;
+
+    const guardRefusal = refusalOf(guarded(request, method, path), this.#allowHosts);
+    const bytesMax = route?.bodyBytesMax ?? BODY_BYTES_DEFAULT;
+    // A body that nobody will read is dropped as it comes.
+    const read = await this.#readBody(request, guardRefusal === null ? bytesMax : 0);
+    if (read.outcome === 'gone') return null;
+    if (read.outcome === 'read') {
+      try {
+        if (guardRefusal !== null) return worded(route, guardRefusal);
+        return await this.#dispatch(match, {
+          method,
+          path,
+          params: match.outcome === 'found' ? match.params : {},
+          get query() {
+            return new URLSearchParams(queryAt < 0 ? '' : target.slice(queryAt + 1));
+          },
+          headers: request.headers,
+          body: read.body,
+          signal,
+        });
+      } finally {
+        this.#budget.giveBack(read.body.length);
+      }
+    }
+    return worded(route, guardRefusal ?? bodyRefusal(read.outcome, bytesMax));
+  }
+
+  async #dispatch(match: Match, request: PortRequest): Promise<PortResponse> {
+    switch (match.outcome) {
+      case 'no-path':
+        return problem(404, 'no-such-path', `There is nothing at ${request.path}.`);
+      case 'no-method':
+        return notAllowed(request.method, request.path, match.allow);
+      case 'found':
+        return await this.#handle(match.route, request);
+      default:
+        return unreachable(match);
+    }
+  }
+
+  #readBody(request: HttpRequest, bytesMax: number): Promise<BodyRead> {
+    const bounds = { bytesMax, timeoutMs: this.#limits.bodyTimeoutMs };
+    return readBody(request, bounds, this.#budget);
+  }
+
+  async #handle(route: Route, request: PortRequest): Promise<PortResponse> {
+    try {
+      return await route.handle(request);
+    } catch (error) {
+      const refusal = refusalOfError(error);
+      if (refusal.status === 500) this.#options.onError(error);
+      return worded(route, refusal);
+    }
+  }
+
+  #send(request: HttpRequest, response: HttpResponse, answer: PortResponse): void {
+    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
+    const headers: Record<string, string | number> = {
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...answer.headers,
+      'content-length': body.byteLength,
+    };
+    const endsConnection = this.#closing !== null || answer.status === 413 || answer.status === 408;
+    if (endsConnection && request.httpVersionMajor === 1) headers['connection'] = 'close';
+    // The two responses have the same shape, which their types do not show.
+    const target = response as ServerResponse;
+    target.writeHead(answer.status, headers);
+    if (request.method === 'HEAD') target.end();
+    else target.end(body);
+  }
+
+  async #close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#http1.close(() => resolve()));
+    for (const socket of this.#unsniffed) socket.destroy();
+    for (const running of this.#running) running.abort();
+    for (const session of this.#sessions) session.close();
+    this.#http1.closeIdleConnections();
+    const timer = setTimeout(() => {
+      this.#http1.closeAllConnections();
+      for (const session of this.#sessions) session.destroy();
+    }, this.#limits.closeTimeoutMs);
+    await closed;
+    clearTimeout(timer);
+  }
+}
+
+function guarded(request: HttpRequest, method: string, path: string) {
+  const { headers } = request;
+  const authority = headers[':authority'];
+  const names = [headers.host, typeof authority === 'string' ? authority : undefined];
+  return {
+    method,
+    path,
+    authorities: names.filter((name) => name !== undefined),
+    origin: headers.origin,
+    fetchSite: headers['sec-fetch-site'] as string | undefined,
+    contentType: headers['content-type'],
+  };
+}
+
+function bodyRefusal(outcome: 'too-large' | 'too-slow' | 'overloaded', bytesMax: number): Refusal {
+  switch (outcome) {
+    case 'too-large': {
+      const detail = `The body is larger than the ${bytesMax} bytes that are taken here.`;
+      return { status: 413, code: 'body-too-large', detail };
+    }
+    case 'too-slow':
+      return { status: 408, code: 'body-too-slow', detail: 'The body did not arrive in time.' };
+    case 'overloaded': {
+      const detail = 'Too many large requests at once: send this one again a little later.';
+      return { status: 503, code: 'try-again', detail };
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function worded(route: Route | null, refusal: Refusal): PortResponse {
+  if (route?.refuse !== undefined) return route.refuse(refusal);
+  return problem(refusal.status, refusal.code, refusal.detail);
+}
+
+function notAllowed(method: string, path: string, allow: readonly string[]): PortResponse {
+  const detail = `${path} takes ${allow.join(', ')}, not ${method}.`;
+  const answer = problem(405, 'method-not-allowed', detail);
+  return { ...answer, headers: { ...answer.headers, allow: allow.join(', ') } };
+}
+
+function destroy(response: HttpResponse): void {
+  if ('stream' in response) response.stream.destroy();
+  else response.destroy();
+}
+
+function explainListenError(error: NodeJS.ErrnoException, port: number): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new Error(
+        `port ${port} on 127.0.0.1 is in use: stop what listens there, or choose another with --port (0 takes a free one)`,
+        { cause: error },
+      );
+    case 'EACCES':
+      return new Error(
+        `this user may not listen on port ${port}: choose one from 1024 up with --port`,
+        { cause: error },
+      );
+    default:
+      return new Error(`cannot listen on 127.0.0.1:${port}: ${error.message}`, { cause: error });
+  }
+}
