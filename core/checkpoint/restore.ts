@@ -45,7 +45,20 @@ export function decideRoute(
 
 /** Builds the image of `head` from the store alone. */
 export async function restore(plan: Plan, head: Head, stores: BlobStores): Promise<Checkpoint> {
-  const { sliceId, base, delta } = head;
+  const checkpoint = await load(plan, head, stores);
+  return head.delta === null ? checkpoint : finish(head, checkpoint);
+}
+
+/** What names an epoch of a slice that was current once: enough to load it for as long as retention keeps it. */
+export type EpochReference = Pick<Head, 'sliceId' | 'base' | 'delta'>;
+
+/** Builds the image of an epoch, checked against the references' checksums only. */
+export async function load(
+  plan: Plan,
+  epoch: EpochReference,
+  stores: BlobStores,
+): Promise<Checkpoint> {
+  const { sliceId, base, delta } = epoch;
   if (delta === null) return emptyCheckpoint(plan);
   const [newest, baseBytes] = await Promise.all([
     readDelta(sliceId, delta, stores),
@@ -63,12 +76,12 @@ export async function restore(plan: Plan, head: Head, stores: BlobStores): Promi
   if (base?.epoch === delta.epoch) {
     // The base holds what its own delta changed; only what that delta quarantined is still of interest.
     const quarantined = applyDelta(new SliceImage(plan), newest);
-    return finish(head, { image, manifest, chain, quarantined });
+    return { image, manifest, chain, quarantined };
   }
   const baseEpoch = base?.epoch ?? 0;
   const missing = newest.predecessors.filter(({ epoch }) => epoch > baseEpoch);
-  const quarantined = await applyDeltas(image, head.sliceId, missing, newest, stores);
-  return finish(head, { image, manifest, chain, quarantined });
+  const quarantined = await applyDeltas(image, sliceId, missing, newest, stores);
+  return { image, manifest, chain, quarantined };
 }
 
 /** Brings a checkpoint forward to `head`. The checkpoint is of no more use if this throws. */

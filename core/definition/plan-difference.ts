@@ -72,7 +72,7 @@ function showOnly(value: Readonly<Record<string, unknown>>, name: string): strin
 }
 
 function show(value: unknown): string {
-  if (value === undefined) return 'none';
+  if (value === undefined) return 'not set';
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`;
   if (!isObject(value)) return canonicalJson(value);

@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CheckpointDatabase } from '../../adapters/local/store/checkpoint-database.ts';
+import { FileObjectStore } from '../../adapters/local/store/file-object-store.ts';
+import { LocalCheckpointStore } from '../../adapters/local/store/local-checkpoint-store.ts';
+import { LocalItemStore } from '../../adapters/local/store/local-item-store.ts';
+import { LocalQuarantineIndex } from '../../adapters/local/store/local-quarantine-index.ts';
+import { LocalRecordSource } from '../../adapters/local/stream/local-record-source.ts';
+import { LocalStream } from '../../adapters/local/stream/local-stream.ts';
+import type { RecordSource, StreamRecord } from '../../core/ports.ts';
+import { blobStoreContract } from './blob-store-contract.ts';
+import { checkpointStoreContract } from './checkpoint-store-contract.ts';
+import type { World } from './contract.ts';
+import { quarantineIndexContract } from './quarantine-index-contract.ts';
+import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
+
+const clock = { nowMs: () => Date.now() };
+
+checkpointStoreContract({
+  name: 'SQLite',
+  make: () => sqliteWorld((database) => new LocalCheckpointStore(database)),
+});
+
+blobStoreContract({
+  name: 'SQLite',
+  make: () => sqliteWorld((database) => new LocalItemStore(database, clock)),
+});
+
+blobStoreContract({
+  name: 'files',
+  make: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tidemark-contract-'));
+    return {
+      connect: () => FileObjectStore.open(join(folder, 'objects')),
+      disconnect: async () => {},
+      dispose: () => rm(folder, { recursive: true }),
+    };
+  },
+});
+
+quarantineIndexContract({
+  name: 'SQLite',
+  make: () => sqliteWorld((database) => new LocalQuarantineIndex(database)),
+});
+
+recordSourceContract({ name: 'SQLite', make: localStream });
+
+async function sqliteWorld<P>(build: (database: CheckpointDatabase) => P): Promise<World<P>> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-contract-'));
+  const open: CheckpointDatabase[] = [];
+  const disconnect = async () => {
+    for (const database of open.splice(0)) database.close();
+  };
+  return {
+    connect: async () => {
+      const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
+      open.push(database);
+      return build(database);
+    },
+    disconnect,
+    dispose: async () => {
+      await disconnect();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function localStream(): Promise<StreamWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-contract-'));
+  const path = join(folder, 'stream.db');
+  let stream = LocalStream.open({ path, name: 'flights', shardCount: 2, clock });
+  const [one, other] = stream.shards();
+  if (one === undefined || other === undefined) throw new Error('a stream of two shards');
+  const sources: LocalRecordSource[] = [];
+  const disconnect = async () => {
+    for (const source of sources.splice(0)) source.close();
+    stream.close();
+  };
+  return {
+    shardIds: [one.shardId, other.shardId],
+    connect: async (): Promise<RecordSource> => {
+      const source = LocalRecordSource.open(path);
+      sources.push(source);
+      return source;
+    },
+    append: async (shardId, datas) => {
+      const range = shardId === one.shardId ? one.range : other.range;
+      const explicitHashKey = BigInt(`0x${range.start}`).toString();
+      const entries = datas.map((data) => ({ partitionKey: 'key', explicitHashKey, data }));
+      return recordsOf(stream, shardId, stream.append(entries).length);
+    },
+    trim: async (shardId, to) => {
+      const located = stream.locate(shardId, { kind: 'AFTER', sequenceNumber: to.sequenceNumber });
+      if (located.outcome !== 'located') throw new Error('the record to trim to is there');
+      const { records } = stream.readFrom(shardId, located.ordinal, { countMax: 1, bytesMax: 1 });
+      const next = records[0];
+      if (next === undefined) throw new Error('no record after it: nothing to trim before');
+      await stream.trimBefore(shardId, next);
+    },
+    disconnect: async () => {
+      await disconnect();
+      stream = LocalStream.open({ path, name: 'flights', clock });
+    },
+    dispose: async () => {
+      await disconnect();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** The newest `count` records of a shard, as the stream gives them. */
+function recordsOf(stream: LocalStream, shardId: string, count: number): StreamRecord[] {
+  const first = stream.tip(shardId).ordinal - count + 1;
+  return [...stream.readFrom(shardId, first, { countMax: count, bytesMax: 1e9 }).records];
+}

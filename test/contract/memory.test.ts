@@ -1,0 +1,57 @@
+import { MemoryBlobStore } from '../../adapters/memory/memory-blob-store.ts';
+import { MemoryCheckpointStore } from '../../adapters/memory/memory-checkpoint-store.ts';
+import { MemoryClock } from '../../adapters/memory/memory-clock.ts';
+import { MemoryQuarantineIndex } from '../../adapters/memory/memory-quarantine-index.ts';
+import { MemoryRecordSource } from '../../adapters/memory/memory-record-source.ts';
+import type { StreamRecord } from '../../core/ports.ts';
+import { blobStoreContract } from './blob-store-contract.ts';
+import { checkpointStoreContract } from './checkpoint-store-contract.ts';
+import { worldOf } from './contract.ts';
+import { quarantineIndexContract } from './quarantine-index-contract.ts';
+import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
+
+const restart = (test: string) => [{ test, reason: 'memory ends with its process' }];
+
+checkpointStoreContract({
+  name: 'memory',
+  make: async () => worldOf(new MemoryCheckpointStore()),
+  skip: restart('what was written is there after a restart'),
+});
+
+blobStoreContract({
+  name: 'memory',
+  make: async () => worldOf(new MemoryBlobStore(new MemoryClock(Date.now()))),
+  skip: restart('what was created is there after a restart'),
+});
+
+quarantineIndexContract({
+  name: 'memory',
+  make: async () => worldOf(new MemoryQuarantineIndex()),
+  skip: restart('what was put is there after a restart'),
+});
+
+recordSourceContract({
+  name: 'memory',
+  make: async () => memoryStream(),
+  skip: restart('what was appended is there after a restart'),
+});
+
+function memoryStream(): StreamWorld {
+  const source = new MemoryRecordSource();
+  let sequence = 95;
+  return {
+    ...worldOf(source),
+    shardIds: ['shardId-000000000000', 'shardId-000000000001'],
+    append: async (shardId, datas) => {
+      const records = datas.map((data): StreamRecord => {
+        // Not dense, as in Kinesis, and from two digits to three.
+        sequence += 3;
+        const sequenceNumber = `${sequence}`;
+        return { sequenceNumber, subSequence: 0, partitionKey: 'key', arrivalMs: 1_000, data };
+      });
+      for (const record of records) source.append(shardId, record);
+      return records;
+    },
+    trim: async (shardId, to) => source.trim(shardId, to),
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * What npm would publish: packed from a copy of the tree, installed into an empty folder elsewhere, and run there.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const NOT_COPIED = /^(node_modules|dist|coverage|\.git|\.tidemark)$/;
+
+const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+const ours = readJson(join(ROOT, 'package.json'));
+
+let folder: string;
+let source: string;
+let elsewhere: string;
+let packed: { filename: string; size: number; files: { path: string; mode: number }[] };
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-package-'));
+  source = join(folder, 'source');
+  elsewhere = join(folder, 'elsewhere');
+  copyTree(source);
+  mkdirSync(elsewhere);
+
+  const report = npm(source, 'pack', '--json', '--pack-destination', folder);
+  packed = JSON.parse(report.slice(report.indexOf('[')))[0];
+  npm(elsewhere, 'install', '--prefer-offline', join(folder, packed.filename));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('npm pack', () => {
+  it('leaves package.json as it was', () => {
+    expect(readJson(join(source, 'package.json'))).toEqual(ours);
+    expect(existsSync(join(source, '.package.json.kept'))).toBe(false);
+  });
+
+  it('puts package.json right after a pack that was interrupted', () => {
+    const pack = (step: string): Buffer =>
+      execFileSync(process.execPath, ['scripts/pack.ts', step], { cwd: source });
+
+    pack('prepare');
+    expect(readJson(join(source, 'package.json'))).not.toEqual(ours);
+    pack('prepare');
+    pack('restore');
+    pack('restore');
+    expect(readJson(join(source, 'package.json'))).toEqual(ours);
+  });
+
+  it('packs JavaScript, declarations and documents, and nothing of the workshop', () => {
+    const paths = packed.files.map(({ path }) => path);
+
+    expect(paths).toEqual(
+      expect.arrayContaining(['LICENSE', 'README.md', 'cli/bin.js', 'dist/cli/tidemark.js']),
+    );
+    expect(paths.filter((path) => /\.ts$/.test(path) && !/\.d\.ts$/.test(path))).toEqual([]);
+    expect(paths.filter((path) => /(^|\/)(test|bench|scripts|examples)\//.test(path))).toEqual([]);
+    expect(packed.size).toBeLessThan(2_000_000);
+  });
+});
+
+describe('the package, installed into an empty folder', () => {
+  it('has the package.json of a user: engines, and nothing for developers', () => {
+    const published = readJson(installed('package.json'));
+
+    expect(published.engines).toEqual({ node: '>=22.18' });
+    expect(published.version).toBe(ours.version);
+    expect(published.dependencies).toEqual(ours.dependencies);
+    expect(published).not.toHaveProperty('devDependencies');
+    expect(published).not.toHaveProperty('scripts');
+    expect(published).not.toHaveProperty('allowScripts');
+  });
+
+  it('runs as npx tidemark', () => {
+    const { status, stdout, stderr } = tidemark('--version');
+
+    expect(stderr).toBe('');
+    expect(stdout).toBe(`${ours.version}\n`);
+    expect(status).toBe(0);
+  });
+
+  it('checks a pipeline there, whose types hold in a strict TypeScript project', () => {
+    const example = join(ROOT, 'examples/flights/tidemark.config.ts');
+    copyFileSync(example, join(elsewhere, 'tidemark.config.ts'));
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+    const types = spawnSync(
+      process.execPath,
+      [tsc, '--noEmit', '--strict', '--module', 'nodenext', 'tidemark.config.ts'],
+      { cwd: elsewhere, encoding: 'utf8' },
+    );
+    const check = tidemark('check', '--pipeline', 'tidemark.config.ts');
+
+    expect(types.stdout).toBe('');
+    expect(check).toMatchObject({ status: 0, stderr: '' });
+    expect(check.stdout).toContain('flights');
+  });
+});
+
+/** The tree without what npm and runs leave behind; node_modules by reference. */
+function copyTree(to: string): void {
+  cpSync(ROOT, to, {
+    recursive: true,
+    filter: (path) => !NOT_COPIED.test(relative(ROOT, path)),
+  });
+  symlinkSync(join(ROOT, 'node_modules'), join(to, 'node_modules'), 'dir');
+}
+
+function npm(cwd: string, ...args: string[]): string {
+  return execFileSync('npm', [...args, '--no-fund', '--no-audit'], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+function tidemark(...args: string[]) {
+  return spawnSync('npx', ['--no-install', 'tidemark', ...args], {
+    cwd: elsewhere,
+    encoding: 'utf8',
+  });
+}
+
+const installed = (path: string): string => join(elsewhere, 'node_modules/tidemark', path);
