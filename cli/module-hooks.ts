@@ -8,7 +8,7 @@
  * - A query in their address tells these files from all others, and one load from the next: a file that changed is read
  *   again. Node keeps the old ones; a person does not save often enough for that to matter.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import {
   createRequire,
   type LoadHookContext,
@@ -18,8 +18,10 @@ import {
   stripTypeScriptTypes,
 } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { types } from 'node:util';
 import { compileFunction } from 'node:vm';
 
+const require = createRequire(import.meta.url);
 const QUERY = 'tidemark-load';
 const TYPESCRIPT = /\.[cm]?ts$/;
 const SCRIPT = /\.[cm]?[jt]s$/;
@@ -37,7 +39,14 @@ let loadCount = 0;
 export async function importFresh(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!isRegistered) registerHooks({ resolve, load });
   isRegistered = true;
-  forgetCommonJs(path, new Set());
+  forgetCommonJs(realpathSync(path), new Set());
+  if (formatOf(path, readSource(path)) === 'commonjs') {
+    // Imported, it would not see these hooks in its own `require` before Node 24.
+    const exported: unknown = require(path);
+    return types.isModuleNamespaceObject(exported)
+      ? (exported as Record<string, unknown>)
+      : { default: exported };
+  }
   const url = pathToFileURL(path);
   url.searchParams.set(QUERY, String(++loadCount));
   return (await import(url.href)) as Record<string, unknown>;
@@ -76,8 +85,7 @@ const load: Load = (url, context, nextLoad) => {
   if (loadQuery(url) === null) return nextLoad(url, context);
   const path = fileURLToPath(url);
   if (!SCRIPT.test(path)) return nextLoad(url, context);
-  const text = readFileSync(path, 'utf8');
-  const source = TYPESCRIPT.test(path) ? stripTypes(text, path) : text;
+  const source = readSource(path);
   return { format: formatOf(path, source), source, shortCircuit: true };
 };
 
@@ -104,6 +112,12 @@ function formatOf(path: string, source: string): NonNullable<LoadHookContext['fo
   }
 }
 
+/** The JavaScript of a file. Throws SyntaxError. */
+function readSource(path: string): string {
+  const text = readFileSync(path, 'utf8');
+  return TYPESCRIPT.test(path) ? stripTypes(text, path) : text;
+}
+
 /** Types become spaces, so that lines and columns in errors stay true. Throws SyntaxError on what is not erasable. */
 function stripTypes(source: string, path: string): string {
   const { emitWarning } = process;
@@ -118,10 +132,9 @@ function stripTypes(source: string, path: string): string {
 
 /** CommonJS modules are kept by path whatever the query: forgets this one and what it required. */
 function forgetCommonJs(path: string, seen: Set<string>): void {
-  const { cache } = createRequire(import.meta.url);
-  const module = cache[path];
+  const module = require.cache[path];
   if (module === undefined || seen.has(path) || path.includes('/node_modules/')) return;
   seen.add(path);
   for (const child of module.children) forgetCommonJs(child.filename, seen);
-  delete cache[path];
+  delete require.cache[path];
 }

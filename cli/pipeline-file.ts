@@ -76,16 +76,10 @@ async function importDefault(path: string, absolute: string): Promise<unknown> {
     exported = await importFresh(absolute);
     value = await exported['default'];
   } catch (cause) {
-    throw new PipelineFileError(
-      `${path} could not be loaded:\n\n${loadingError(cause, absolute)}`,
-      {
-        cause,
-      },
-    );
+    const message = `${path} could not be loaded:\n\n${loadingError(cause, absolute)}`;
+    throw new PipelineFileError(message, { cause });
   }
-  // What compilers make of `export default` for CommonJS.
-  const isCompiled = isObject(value) && value['__esModule'] === true;
-  const pipeline = isCompiled ? value['default'] : value;
+  const pipeline = isCompiledModule(value) ? value['default'] : value;
   if (pipeline === undefined) {
     const names = Object.keys(exported).filter((name) => name !== 'default');
     const found = names.length === 0 ? 'it exports nothing' : `it exports ${names.join(', ')}`;
@@ -95,8 +89,9 @@ async function importDefault(path: string, absolute: string): Promise<unknown> {
   return pipeline;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+/** True for what compilers make of `export default` where they write CommonJS. */
+function isCompiledModule(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__esModule');
 }
 
 /** The error with the place in the author's files, without the frames of Node and of this program. */

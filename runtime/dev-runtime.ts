@@ -59,7 +59,7 @@ export type RuntimeEvent =
     }
   | { readonly kind: 'request-failed'; readonly error: unknown };
 
-const QUERY_MEMORY_MIB = 512;
+const QUERY_MEMORY_MIB = 256;
 const QUERY_TIMEOUT_MS = 60_000;
 const TRIM_INTERVAL_MS = 3_600_000;
 const REPLAY_TIMEOUT_MS = 3_600_000;

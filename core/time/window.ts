@@ -84,7 +84,6 @@ class DayWindows implements WindowAssigner {
   #locate(timeMs: number): Span {
     let index = Math.floor(this.#zone.dayAt(timeMs) / this.#days);
     // A clock that goes back across midnight shows a day again: the window is the span of time, not the clock's day.
-    while (timeMs < this.#boundary(index)) index--;
     while (timeMs >= this.#boundary(index + 1)) index++;
     return { fromMs: this.#boundary(index), toMs: this.#boundary(index + 1) };
   }

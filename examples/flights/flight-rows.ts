@@ -3,7 +3,7 @@
  * `vega-datasets`.
  */
 import { fileURLToPath } from 'node:url';
-import { parquetRows } from '../../cli/record-file.ts';
+import { parquetColumns } from '../../cli/record-file.ts';
 
 export interface Flight {
   /** The row's number: what makes a resent row known. */
@@ -19,19 +19,30 @@ export const FLIGHT_COUNT = 3_000_000;
 
 const DATA_SET = new URL('../data/flights-3m.parquet', import.meta.resolve('vega-datasets'));
 
-/** The first `rowsMax` flights, in arrays of some thousands. */
+const NAMES = ['date', 'delay', 'distance', 'origin', 'destination'] as const;
+const CHUNK_ROWS = 2_000;
+
+/** The first `rowsMax` flights, a chunk at a time. */
 export async function* flights(rowsMax: number): AsyncGenerator<Flight[]> {
   let id = 0;
-  for await (const rows of parquetRows(fileURLToPath(DATA_SET))) {
-    const wanted = rows.slice(0, rowsMax - id);
-    yield wanted.map((row) => ({
-      id: id++,
-      date: (row['date'] as Date).getTime(),
-      delay: Number(row['delay']),
-      distance: Number(row['distance']),
-      origin: String(row['origin']),
-      destination: String(row['destination']),
-    }));
+  for await (const columns of parquetColumns(fileURLToPath(DATA_SET))) {
+    const [date, delay, distance, origin, destination] = NAMES.map((name) => columns[name] ?? []);
+    const rowCount = date?.length ?? 0;
+    for (let from = 0; from < rowCount && id < rowsMax; from += CHUNK_ROWS) {
+      const to = Math.min(from + CHUNK_ROWS, rowCount, from + rowsMax - id);
+      const chunk: Flight[] = [];
+      for (let row = from; row < to; row++) {
+        chunk.push({
+          id: id++,
+          date: Number(date?.[row]),
+          delay: Number(delay?.[row]),
+          distance: Number(distance?.[row]),
+          origin: String(origin?.[row]),
+          destination: String(destination?.[row]),
+        });
+      }
+      yield chunk;
+    }
     if (id >= rowsMax) return;
   }
 }

@@ -39,8 +39,8 @@ export function problem(
 /** The refusal that tells a client of an error which a route threw. Only what a fault says of itself goes out. */
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof TransientFault) {
-    const hint = error.hint === undefined ? '' : ` ${error.hint}`;
-    return { status: 503, code: 'try-again', detail: `${error.message}.${hint}` };
+    const hint = error.hint === undefined ? '' : `: ${error.hint}`;
+    return { status: 503, code: 'try-again', detail: `${error.message}${hint}` };
   }
   const what = error instanceof InvariantFault ? `invariant ${error.invariant} is broken` : 'a bug';
   return {

@@ -91,12 +91,8 @@ async function localStream(): Promise<StreamWorld> {
       return recordsOf(stream, shardId, stream.append(entries).length);
     },
     trim: async (shardId, to) => {
-      const located = stream.locate(shardId, { kind: 'AFTER', sequenceNumber: to.sequenceNumber });
-      if (located.outcome !== 'located') throw new Error('the record to trim to is there');
-      const { records } = stream.readFrom(shardId, located.ordinal, { countMax: 1, bytesMax: 1 });
-      const next = records[0];
-      if (next === undefined) throw new Error('no record after it: nothing to trim before');
-      await stream.trimBefore(shardId, next);
+      const keepAfter = new Map([[shardId, to]]);
+      await stream.trimExpired(Date.now() + (stream.retentionHours + 1) * 3_600_000, keepAfter);
     },
     disconnect: async () => {
       await disconnect();

@@ -34,7 +34,7 @@ const anyTime = fc.oneof(
 function clockOf(timeZone: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('en-US', {
     timeZone,
-    calendar: 'iso8601',
+    calendar: 'gregory',
     era: 'short',
     year: 'numeric',
     month: '2-digit',

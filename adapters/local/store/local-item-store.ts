@@ -32,7 +32,10 @@ export class LocalItemStore implements BlobStore {
       'INSERT INTO items (key, created_ms, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
     );
     this.#select = database.prepareRows('SELECT bytes FROM items WHERE key = ?');
-    this.#selectRange = database.prepareRows('SELECT substr(bytes, ?, ?) FROM items WHERE key = ?');
+    // What SQLite cuts from an empty blob is NULL.
+    this.#selectRange = database.prepareRows(
+      `SELECT coalesce(substr(bytes, ?, ?), x'') FROM items WHERE key = ?`,
+    );
     this.#selectList = database.prepareRows(
       `SELECT key, length(bytes), created_ms FROM items
         WHERE key >= ? AND key < ? AND key > ? ORDER BY key LIMIT ?`,

@@ -7,6 +7,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
+import { TransientFault } from '../../../core/faults.ts';
 import { RECORD_BYTES_MAX } from '../../../core/limits.ts';
 import type { Clock, StreamRecord } from '../../../core/ports.ts';
 import type { Position } from '../../../core/position.ts';
@@ -205,12 +206,16 @@ export class LocalStream {
 
   /**
    * Notes how far the event source mapping came. Written with the next append, or after a second, or at `close`: a crash
-   * may bring back an older position, never a newer one, and the mapping then delivers some records again.
+   * may bring back an older position, never a newer one, and the mapping then delivers some records again. A disk that
+   * does not take it now is asked again next time.
    */
   saveMappingPosition(shardId: string, position: Position): void {
     this.#positions.note(this.#indexOf(shardId), position);
-    if (this.#clock.nowMs() - this.#positionsSavedMs >= MAPPING_POSITION_INTERVAL_MS) {
+    if (this.#clock.nowMs() - this.#positionsSavedMs < MAPPING_POSITION_INTERVAL_MS) return;
+    try {
       this.#flushPositions();
+    } catch (error) {
+      if (!(error instanceof TransientFault)) throw error;
     }
   }
 

@@ -1,0 +1,80 @@
+/**
+ * What a checkpoint writes after 1 % of the entries changed, against a full one; and what the state costs per entry, in
+ * memory and as bytes.
+ *
+ *   node --expose-gc bench/checkpoint.ts [entries]
+ */
+import { createJsonDecoder } from '../core/decode/json-decoder.ts';
+import { parsePlan } from '../core/definition/parse-plan.ts';
+import { SliceImage } from '../core/state/slice-image.ts';
+import { SliceState } from '../core/state/slice-state.ts';
+
+const entryCount = Number(process.argv[2] ?? 200_000);
+const parsed = parsePlan({
+  name: 'bench',
+  time: { field: 't', skew: 'none' },
+  views: {
+    by_device: {
+      groupBy: ['device'],
+      aggregates: {
+        records: { count: '*' },
+        total: { sum: 'amount' },
+        least: { min: 'amount' },
+        most: { max: 'amount' },
+      },
+    },
+  },
+});
+if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+const encoder = new TextEncoder();
+
+const beforeBytes = heapBytes();
+const state = new SliceState(
+  new SliceImage(parsed.plan),
+  createJsonDecoder(parsed.plan),
+  'shardId-000000000000',
+);
+let sequence = 0;
+for (let device = 0; device < entryCount; device++) {
+  fold(device);
+  if (device % 10_000 === 9_999) state.commit();
+}
+state.commit();
+const afterBytes = heapBytes();
+
+const fullBytes = state.encodeBase().length;
+for (let device = 0; device < entryCount; device += 100) fold(device);
+const deltaBytes = state.encodeDelta().length;
+
+const perEntry = (bytes: number) => (bytes / entryCount).toFixed(1);
+console.log(`${entryCount} entries, keys of 13 characters, count, sum, min, max`);
+console.log(`full checkpoint     ${fullBytes} B, ${perEntry(fullBytes)} B an entry`);
+console.log(
+  `after 1 % changed   ${deltaBytes} B, ${((100 * deltaBytes) / fullBytes).toFixed(2)} % of it`,
+);
+console.log(
+  `in memory           ${perEntry(afterBytes - beforeBytes)} B an entry, own estimate ${perEntry(state.heapBytes())} B`,
+);
+
+function fold(device: number): void {
+  sequence++;
+  const text = JSON.stringify({
+    t: 1_700_000_000_000 + sequence,
+    device: `device-${String(device).padStart(6, '0')}`,
+    amount: device % 1000,
+  });
+  state.fold({
+    sequenceNumber: String(49_000_000_000_000 + sequence),
+    subSequence: 0,
+    partitionKey: 'p',
+    arrivalMs: 0,
+    data: encoder.encode(text),
+  });
+}
+
+function heapBytes(): number {
+  if (globalThis.gc === undefined) throw new Error('run with node --expose-gc');
+  globalThis.gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
