@@ -2,7 +2,7 @@
  * What a slot of each aggregate costs: time of one `add`, `merge`, `encode` and `decode`, and
  * memory. Quantiles beside `@datadog/sketches-js`, in the same process.
  *
- *   node bench/aggregate.ts
+ *   npm run bench -- aggregate
  *
  * Each case runs in a process of its own, so that none pays for what the compiler learned from
  * another; "mixed" is an `add` where one call site has seen all kinds, as in a pipeline with many

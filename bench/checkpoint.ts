@@ -2,7 +2,7 @@
  * What a checkpoint writes after 1 % of the entries changed, against a full one; and what the state costs per entry, in
  * memory and as bytes.
  *
- *   node --expose-gc bench/checkpoint.ts [entries]
+ *   npm run bench -- checkpoint [entries]
  */
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';

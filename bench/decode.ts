@@ -2,7 +2,7 @@
  * What it costs to get a record's fields: the flights pipeline over records of 200 bytes, beside `JSON.parse` alone, and
  * where event times are text in a zone with summer time.
  *
- *   node bench/decode.ts
+ *   npm run bench -- decode
  *
  * Figures are the best of several rounds; only ratios within one run mean anything on a shared machine.
  */

@@ -1,7 +1,7 @@
 /**
  * From the base64 of an event's record to keyed state, one view: what one core folds, beside the parse of the JSON alone.
  *
- *   node bench/fold.ts [records]
+ *   npm run bench -- fold [records]
  */
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';

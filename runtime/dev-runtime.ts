@@ -147,6 +147,8 @@ export class DevRuntime {
   }
 
   async #start(): Promise<void> {
+    this.#aggregates.warm();
+    this.#queries.warm();
     await this.#trim();
     this.#trimTimer = setInterval(() => void this.#trim(), TRIM_INTERVAL_MS);
     this.#trimTimer.unref();

@@ -59,6 +59,11 @@ export class EnvironmentPool {
     }));
   }
 
+  /** Starts the threads before the first invocation needs them. */
+  warm(): void {
+    for (const environment of this.#environments) environment.worker ??= this.#spawn(environment);
+  }
+
   /** Resolves to what the function returned; rejects with `InvocationError`. */
   invoke(payload: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {

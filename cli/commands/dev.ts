@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { BATCH_RECORDS_MAX } from '../../core/limits.ts';
-import { DevRuntime, type RuntimeEvent } from '../../runtime/dev-runtime.ts';
+import type { DevRuntime, RuntimeEvent } from '../../runtime/dev-runtime.ts';
 import {
   collect,
   DEFAULT_PORT,
@@ -64,6 +64,8 @@ async function run(options: DevOptions): Promise<void> {
   const plan = await loadPipelineFile(options.pipeline);
   const print = options.json ? printJson : printText;
   const stopped = signalled();
+  // Loaded here, so that no other command waits for it.
+  const { DevRuntime } = await import('../../runtime/dev-runtime.ts');
   const runtime = await DevRuntime.start({
     plan,
     dataFolder: options.data,

@@ -1,10 +1,8 @@
 import { Command } from 'commander';
 import { PARTITION_KEY_LENGTH_MAX } from '../../core/limits.ts';
-import { kinesisClient } from '../kinesis-client.ts';
 import { DEFAULT_URL, jsonOption, pipelineOption, url } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
-import { recordsOf } from '../record-file.ts';
-import { RecordProducer } from '../record-producer.ts';
+import type { RecordProducer } from '../record-producer.ts';
 
 interface PutOptions {
   readonly key: string;
@@ -36,6 +34,12 @@ export function putCommand(): Command {
 
 async function put(path: string, options: PutOptions): Promise<void> {
   const stream = options.stream ?? (await loadPipelineFile(options.pipeline)).stream;
+  // Loaded here, so that no other command waits for the AWS SDK.
+  const [{ kinesisClient }, { recordsOf }, { RecordProducer }] = await Promise.all([
+    import('../kinesis-client.ts'),
+    import('../record-file.ts'),
+    import('../record-producer.ts'),
+  ]);
   const client = kinesisClient({
     aws: options.aws ?? false,
     endpoint: options.kinesisEndpoint,

@@ -230,7 +230,7 @@ async function addRun(
   for (const [index, view] of state.image.plan.views.entries()) {
     const entries = await reader.entries(view);
     entryCount += entries.length;
-    closed[index]?.push(...entries);
+    for (const entry of entries) closed[index]?.push(entry);
   }
   assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');
 }

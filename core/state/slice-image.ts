@@ -31,6 +31,9 @@ export interface ClosedEntry {
   readonly accumulators: Uint8Array;
 }
 
+/** What V8 holds for a closed entry besides its bytes, about. */
+const CLOSED_ENTRY_BYTES = 200;
+
 export class SliceImage {
   readonly plan: Plan;
   readonly tables: readonly ViewTable[];
@@ -44,6 +47,8 @@ export class SliceImage {
     digest: new Digest(),
     counts: noRecords(),
   };
+
+  #closedBytes = 0;
 
   constructor(plan: Plan) {
     this.plan = plan;
@@ -75,7 +80,7 @@ export class SliceImage {
         if (section === 'open') this.#putOpen(view, windowStartMs, key, accumulators);
         else {
           const entry = { windowStartMs, key: key.slice(), accumulators: accumulators.slice() };
-          (this.closed[view] as ClosedEntry[]).push(entry);
+          this.#pushClosed(view, entry);
           if (section === 'closed') closedCount++;
         }
       },
@@ -93,7 +98,7 @@ export class SliceImage {
 
   /** Adds the entries of windows that closed, and late partials, to the closed ones. */
   addClosed(view: number, windows: readonly WindowSource[]): void {
-    (this.closed[view] as ClosedEntry[]).push(...closedEntriesOf(this.#view(view), windows));
+    for (const entry of closedEntriesOf(this.#view(view), windows)) this.#pushClosed(view, entry);
   }
 
   /** Windows that the watermark has passed leave the keyed state; how many entries they had. */
@@ -112,6 +117,7 @@ export class SliceImage {
   /** The closed entries are in a run from now on. */
   forgetClosed(): void {
     for (const entries of this.closed) entries.length = 0;
+    this.#closedBytes = 0;
   }
 
   /** Canonical bytes of the whole open state: two images are the same if these are. */
@@ -142,10 +148,12 @@ export class SliceImage {
   heapBytes(): number {
     let bytes = this.dedupeIds.heapBytes();
     for (const table of this.tables) bytes += table.heapBytes();
-    for (const entries of this.closed) {
-      for (const { key, accumulators } of entries) bytes += key.length + accumulators.length + 200;
-    }
-    return bytes;
+    return bytes + this.#closedBytes;
+  }
+
+  #pushClosed(view: number, entry: ClosedEntry): void {
+    (this.closed[view] as ClosedEntry[]).push(entry);
+    this.#closedBytes += entry.key.length + entry.accumulators.length + CLOSED_ENTRY_BYTES;
   }
 
   #putOpen(view: number, windowStartMs: number, key: Uint8Array, accumulators: Uint8Array): void {
