@@ -1,7 +1,8 @@
 /**
  * What npm would publish: packed from a copy of the tree, installed into an empty folder elsewhere, and run there.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   cpSync,
@@ -11,10 +12,12 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -107,6 +110,46 @@ describe('the package, installed into an empty folder', () => {
     expect(types.stdout).toBe('');
     expect(check).toMatchObject({ status: 0, stderr: '' });
     expect(check.stdout).toContain('flights');
+  });
+});
+
+describe('the package, in a folder that holds nothing but a pipeline file', () => {
+  it('runs the pipeline: npx tidemark dev, put, query', async () => {
+    writeFileSync(
+      join(elsewhere, 'records.ndjson'),
+      '{"id":1,"origin":"ATL","delay":7,"date":0}\n',
+    );
+    const dev = spawn('npx', ['--no-install', 'tidemark', 'dev', '--port', '0', '--json'], {
+      cwd: elsewhere,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    });
+    try {
+      const [line] = (await once(createInterface({ input: dev.stdout }), 'line')) as [string];
+      const { event, url } = JSON.parse(line) as { event: string; url: string };
+      const put = tidemark(
+        'put',
+        'records.ndjson',
+        '--key',
+        'origin',
+        '--kinesis-endpoint',
+        url,
+        '--json',
+      );
+      const { after } = JSON.parse(put.stdout) as { after: string[] };
+      const at = ['--query-url', url, '--json', '--after', after[0] ?? ''];
+      const query = tidemark('query', 'delay_by_origin', ...at);
+
+      expect(event).toBe('ready');
+      expect(JSON.parse(query.stdout).rows).toMatchObject([
+        { key: { origin: 'ATL' }, values: { flights: 1, total: 7 } },
+      ]);
+      expect((await (await fetch(url)).text()).toLowerCase()).toContain('<!doctype html>');
+    } finally {
+      // npx is the leader of a group of its own, with the runtime in it.
+      process.kill(-(dev.pid as number), 'SIGTERM');
+      await once(dev, 'exit');
+    }
   });
 });
 
