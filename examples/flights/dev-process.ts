@@ -27,6 +27,12 @@ export interface Recovery {
   readonly replayed: number;
 }
 
+/** How it ended: by itself with a code, or by a signal. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
 const CLI = fileURLToPath(new URL('../../cli/bin.js', import.meta.url));
 
 export class DevProcess {
@@ -34,7 +40,7 @@ export class DevProcess {
   #child: ChildProcess | null = null;
   #port = 0;
   #url = '';
-  #listeners = new Set<(line: DevLine) => void>();
+  readonly #listeners = new Set<(line: DevLine) => void>();
   /** Lines that tell of a failure; a sound run has none. */
   readonly failures: string[] = [];
   peakRssMib = 0;
@@ -47,19 +53,28 @@ export class DevProcess {
     return this.#url;
   }
 
-  /** Resolves when it can serve. */
+  /** Resolves when it can serve; rejects if it ends before that. */
   async start(): Promise<void> {
     const ready = this.#line('ready');
-    this.#spawn();
-    const line = (await ready) as { url: string };
+    const child = this.#spawn();
+    const ended = new Promise<never>((_, reject) => {
+      child.once('exit', (code, signal) => {
+        reject(new Error(`tidemark dev ended (${signal ?? code}) before it could serve`));
+      });
+    });
+    const line = (await Promise.race([ready, ended])) as { url: string };
     this.#url = line.url;
     this.#port = Number(new URL(line.url).port);
+    child.once('exit', (code, signal) => {
+      if (this.#child === child)
+        throw new Error(`tidemark dev ended by itself (${signal ?? code})`);
+    });
   }
 
   /** SIGKILL, then a new process on the same data. */
   async killAndRecover(): Promise<Recovery> {
     const startMs = performance.now();
-    await this.#kill('SIGKILL');
+    await this.end('SIGKILL');
     const replayed = this.#line('replaying');
     const done = this.#line('replayed');
     await this.start();
@@ -70,8 +85,21 @@ export class DevProcess {
     return { recoveryMs: performance.now() - startMs, replayed: first?.records ?? 0 };
   }
 
-  stop(): Promise<void> {
-    return this.#kill('SIGTERM');
+  async stop(): Promise<void> {
+    await this.end('SIGTERM');
+  }
+
+  /** Ends it at any moment of its life. Null if it does not run. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit | null> {
+    const child = this.#child;
+    if (child === null) return null;
+    this.samplePeak();
+    this.#child = null;
+    const exited = new Promise<Exit>((resolve) => {
+      child.once('exit', (code, by) => resolve({ code, signal: by }));
+    });
+    child.kill(signal);
+    return exited;
   }
 
   samplePeak(): void {
@@ -86,7 +114,7 @@ export class DevProcess {
     }
   }
 
-  #spawn(): void {
+  #spawn(): ChildProcess {
     const { pipeline, dataFolder, shards, environments } = this.#options;
     const options = { pipeline, data: dataFolder, port: this.#port, shards, environments };
     const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
@@ -99,9 +127,7 @@ export class DevProcess {
       if (line.event.endsWith('failed')) this.failures.push(text);
       for (const listener of this.#listeners) listener(line);
     });
-    child.on('exit', (code) => {
-      if (code !== null && code !== 0) throw new Error(`tidemark dev ended with code ${code}`);
-    });
+    return child;
   }
 
   #line(event: DevLine['event']): Promise<DevLine> {
@@ -113,15 +139,5 @@ export class DevProcess {
       };
       this.#listeners.add(listener);
     });
-  }
-
-  async #kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const child = this.#child;
-    if (child === null) return;
-    this.samplePeak();
-    this.#child = null;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await exited;
   }
 }
