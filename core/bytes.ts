@@ -134,6 +134,13 @@ export class ByteReader {
     return this.#view.getFloat64(this.#take(8), true);
   }
 
+  /** One byte, 0 or 1. */
+  flag(): boolean {
+    const byte = this.u8();
+    if (byte > 1) throw corrupt(`a flag that is ${byte}`);
+    return byte === 1;
+  }
+
   varint(): number {
     let value = 0;
     let scale = 1;
@@ -218,15 +225,22 @@ function decodeWithSurrogates(bytes: Uint8Array): string {
     start = index + 3;
     index += 2;
   }
-  return text + decodeStrictly(bytes.subarray(start));
+  text += decodeStrictly(bytes.subarray(start));
+  // A cut surrogate, or a pair that belongs in four bytes: no encodeText writes that.
+  if (compareBytes(encodeText(text), bytes) !== 0) throw notUtf8();
+  return text;
 }
 
 function decodeStrictly(bytes: Uint8Array): string {
   try {
     return textDecoder.decode(bytes);
   } catch (cause) {
-    throw new CorruptStateFault('stored text is not UTF-8', { cause });
+    throw notUtf8(cause);
   }
+}
+
+function notUtf8(cause?: unknown): CorruptStateFault {
+  return new CorruptStateFault('stored text is not UTF-8', { cause });
 }
 
 function isSurrogate(code: number): boolean {

@@ -29,7 +29,7 @@ export const INVOCATION_PAYLOAD_BYTES_MAX = 6 * MIB;
 // DynamoDB: one write unit is 1 KiB, an item at most 400 KiB.
 /** HEAD stays in one write unit. */
 export const HEAD_BYTES_MAX = 1 * KIB;
-/** Up to here a delta is an item; above it a PUT to S3 is cheaper than write units. Our choice (design 3.3). */
+/** Up to here a delta is an item; above it a PUT to S3 is cheaper than write units. Our choice. */
 export const DELTA_ITEM_BYTES_MAX = 8 * KIB;
 
 // Our choices.
@@ -81,8 +81,24 @@ export const DURATION_MS_MAX = 3650 * 24 * 60 * MINUTE_MS;
  */
 export const EVENT_TIME_MS_MIN = -62_167_219_200_000;
 export const EVENT_TIME_MS_MAX = 253_402_300_799_999;
-/** Rows of one answer. */
+/** Rows of one answer: at most, and unless asked otherwise. */
 export const QUERY_LIMIT_MAX = 10_000;
+export const QUERY_LIMIT_DEFAULT = 100;
+/** JSON of one answer's rows, about: a page ends early rather than exceed what Lambda answers (6 MB). */
+export const ANSWER_BYTES_MAX = 4 * MIB;
+/** Memory for the rows of one query that asks for an order: they are merged before the first is known. */
+export const ORDERED_ROWS_BYTES_MAX = 256 * MIB;
+/** Memory for blocks of runs that were read lately, and for images that a `next` asked for. */
+export const RUN_CACHE_BYTES_MAX = 32 * MIB;
+export const PINNED_IMAGES_BYTES_MAX = 64 * MIB;
+/** Characters of a `next`: it travels in an address, and 16 KiB of headers is what Node takes. */
+export const TOKEN_LENGTH_MAX = 12 * KIB;
+/** Records that one query may wait for (`after`). */
+export const AFTER_COUNT_MAX = 64;
+/** Records of one answer of the quarantine listing, and bytes of their data. */
+export const QUARANTINE_LIMIT_MAX = 1_000;
+export const QUARANTINE_LIMIT_DEFAULT = 100;
+export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
 
 assert(
   RETENTION_GRACE_MS > INVOCATION_MS_MAX + SNAPSHOT_AGE_MS_MAX,

@@ -241,13 +241,15 @@ export class SliceTask {
     return 'done';
   }
 
-  /** The records after `after`; at least one, since `delivered` lies beyond it. */
+  /** The records after `after`, the first of them at or before `delivered`: HEAD's `delivered` is one of them. */
   async #read(after: Position, delivered: Position): Promise<StreamRecord[]> {
     const { sliceId, shardId } = this.#identity;
     const { source, knobs } = this.#ports;
     const answer = await source.readAfter(shardId, after, knobs.replayChunkRecords);
-    if (answer.outcome === 'records' && answer.records.length > 0) return answer.records;
-    if (answer.outcome === 'records' && !answer.reachedTip) {
+    const first = answer.outcome === 'records' ? answer.records[0] : undefined;
+    const leadsThere = first !== undefined && comparePositions(first, delivered) <= 0;
+    if (answer.outcome === 'records' && leadsThere) return answer.records;
+    if (answer.outcome === 'records' && first === undefined && !answer.reachedTip) {
       throw new TransientFault(`${shardId} gave no records after ${after.sequenceNumber} yet`);
     }
     throw new ReplayGapFault(

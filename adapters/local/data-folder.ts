@@ -87,6 +87,7 @@ export class DataFolder {
 
   /** Lets others have the folder. Close all that is in it before. */
   async close(): Promise<void> {
+    if (!held.has(this.#lock)) return;
     await rm(join(this.path, OWNER_FILE), { force: true });
     release(this.#lock);
   }
@@ -151,6 +152,8 @@ async function acquire(path: string): Promise<DatabaseSync> {
   let lock: DatabaseSync | null = null;
   try {
     lock = new DatabaseSync(lockPath, { timeout: LOCK_TIMEOUT_MS });
+    // Nothing is ever written to it: a journal would only be one more file.
+    lock.exec('PRAGMA journal_mode = MEMORY');
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();

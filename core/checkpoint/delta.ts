@@ -60,7 +60,7 @@ export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobR
     planOrdinal: reader.varint(),
     planHash: reader.string(),
     predecessors: decodeReferences(reader),
-    manifest: reader.u8() === 1 ? decodeManifest(reader) : null,
+    manifest: reader.flag() ? decodeManifest(reader) : null,
     requestsDone: Array.from({ length: reader.varint() }, () => reader.string()),
     change: reader,
   };

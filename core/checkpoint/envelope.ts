@@ -43,6 +43,7 @@ export function openEnvelope(magic: Magic, bytes: Uint8Array, what: string): Byt
     throw new CorruptStateFault(`the checksum of ${what} is ${computed}, not ${stored} as stored`);
   }
   const version = bytes[4] as number;
+  if (version === 0) throw new CorruptStateFault(`${what} has format 0, which never was`);
   if (version > FORMAT_VERSION) {
     throw new NewerFormatFault(
       `${what} has format ${version}; this version reads up to ${FORMAT_VERSION}`,

@@ -95,9 +95,11 @@ export async function advance(
   if (head.delta === null) return restore(plan, head, stores);
   if (known !== null && sameBlob(known, head.delta)) return checkpoint;
   const newest = await readDelta(head.sliceId, head.delta, stores);
-  const route = decideRoute(known, head.delta, newest.predecessors);
+  // The newest delta may name some that were collected since it was written.
+  const kept = newest.predecessors.filter(({ epoch }) => epoch >= head.collectBelow);
+  const route = decideRoute(known, head.delta, kept);
   if (route.kind !== 'deltas') return restore(plan, head, stores);
-  const missing = newest.predecessors.slice(route.after + 1);
+  const missing = kept.slice(route.after + 1);
   const { image } = checkpoint;
   let { manifest } = checkpoint;
   const { sliceId } = head;

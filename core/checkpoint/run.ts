@@ -1,10 +1,10 @@
 /**
  * A run: closed entries, sorted by (view, key, window) and immutable, in blocks that are read one by one.
  *
- *   magic 4 · version 1 · block … block · index · checksum of the index 4
+ *   block … block · index in an envelope of its own (magic, version, checksum)
  *
- * The index names the views, and for each block where it is, its checksum, and its first entry, so that a key's history
- * is one range of blocks. Where the index begins is part of the reference to the run.
+ * The index names the views, and for each block where it is, its checksum, and its first key, so that a key's history is
+ * one range of blocks. Where the index begins is part of the reference to the run: it is the first thing that is read.
  */
 import { assert } from '../assert.ts';
 import { ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
@@ -14,7 +14,7 @@ import { CorruptStateFault } from '../faults.ts';
 import { RUN_BLOCK_BYTES } from '../limits.ts';
 import { mergeClosedEntries } from '../state/closed-entries.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
-import { FORMAT_VERSION } from './envelope.ts';
+import { openEnvelope, sealEnvelope } from './envelope.ts';
 import type { RunReference } from './manifest.ts';
 
 /** Entries of one view, by any order; those of the same key and window are merged when the run is written. */
@@ -42,12 +42,8 @@ interface RunIndex {
   readonly blocks: readonly Block[];
 }
 
-const MAGIC = [0x54, 0x4d, 0x52, 0x4e];
-const CHECKSUM_BYTES = 4;
-
 export function encodeRun(views: readonly RunView[]): EncodedRun {
   const writer = new ByteWriter(RUN_BLOCK_BYTES);
-  for (const byte of [...MAGIC, FORMAT_VERSION]) writer.u8(byte);
   const blocks: Block[] = [];
   let entryCount = 0;
   for (const [index, { view, entries }] of views.entries()) {
@@ -56,10 +52,7 @@ export function encodeRun(views: readonly RunView[]): EncodedRun {
     writeBlocks(index, merged, writer, blocks);
   }
   const indexOffset = writer.length;
-  const index = new ByteWriter();
-  writeIndex(views, blocks, index);
-  writer.raw(index.peek());
-  writer.u32(crc32c(index.peek()));
+  writer.raw(sealEnvelope('TMRN', (index) => writeIndex(views, blocks, index)));
   return { bytes: writer.finish(), indexOffset, entryCount };
 }
 
@@ -85,40 +78,50 @@ export class RunReader {
     from: Uint8Array | null = null,
     to: Uint8Array | null = null,
   ): Promise<ClosedEntry[]> {
+    const found: ClosedEntry[] = [];
+    for await (const entries of this.scan(view, from, to)) {
+      for (const entry of entries) found.push(entry);
+    }
+    return found;
+  }
+
+  /** As `entries`, but a block at a time: whoever has seen enough reads no further. */
+  async *scan(
+    view: ViewPlan,
+    from: Uint8Array | null = null,
+    to: Uint8Array | null = null,
+  ): AsyncGenerator<ClosedEntry[]> {
     const { views, blocks } = await this.#readIndex();
     const wanted = views.findIndex(({ name, hash }) => name === view.name && hash === view.hash);
     const mine = blocks.filter((block) => block.view === wanted);
-    const found: ClosedEntry[] = [];
     for (const [index, block] of mine.entries()) {
       // Several entries of one key can span blocks: a block counts from its own first key to the next one's, inclusive.
       const next = mine[index + 1];
       if (from !== null && next !== undefined && compareBytes(next.firstKey, from) < 0) continue;
-      if (to !== null && compareBytes(block.firstKey, to) >= 0) break;
-      for (const entry of await this.#readBlock(block)) {
-        if (from !== null && compareBytes(entry.key, from) < 0) continue;
-        if (to !== null && compareBytes(entry.key, to) >= 0) break;
-        found.push(entry);
-      }
+      if (to !== null && compareBytes(block.firstKey, to) >= 0) return;
+      const entries = await this.#readBlock(block);
+      yield entries.filter(
+        ({ key }) =>
+          (from === null || compareBytes(key, from) >= 0) &&
+          (to === null || compareBytes(key, to) < 0),
+      );
     }
-    return found;
   }
 
   async #readIndex(): Promise<RunIndex> {
     if (this.#index !== null) return this.#index;
     const { indexOffset, byteLength } = this.#run;
     const bytes = await this.#read(indexOffset, byteLength);
-    if (bytes.length < CHECKSUM_BYTES) throw this.#corrupt('has no index');
-    const body = bytes.subarray(0, bytes.length - CHECKSUM_BYTES);
-    const stored = new ByteReader(bytes.subarray(body.length)).u32();
-    if (crc32c(body) !== stored) throw this.#corrupt('has an index with a wrong checksum');
-    this.#index = parseIndex(new ByteReader(body));
+    this.#index = parseIndex(openEnvelope('TMRN', bytes, `the index of ${this.#name()}`));
     return this.#index;
   }
 
   async #readBlock(block: Block): Promise<ClosedEntry[]> {
     const bytes = await this.#read(block.offset, block.offset + block.byteLength);
     if (crc32c(bytes) !== block.checksum) {
-      throw this.#corrupt(`has a block at ${block.offset} with a wrong checksum`);
+      throw new CorruptStateFault(
+        `${this.#name()} has a block at ${block.offset} with a wrong checksum`,
+      );
     }
     const reader = new ByteReader(bytes);
     const entries: ClosedEntry[] = [];
@@ -130,9 +133,8 @@ export class RunReader {
     return entries;
   }
 
-  #corrupt(what: string): CorruptStateFault {
-    const { epoch, nonce } = this.#run;
-    return new CorruptStateFault(`run ${epoch} (${nonce}) of ${this.#sliceId} ${what}`);
+  #name(): string {
+    return `run ${this.#run.epoch} (${this.#run.nonce}) of ${this.#sliceId}`;
   }
 }
 

@@ -30,7 +30,7 @@ export function count(field = '*'): AggregateJson {
   return { count: field };
 }
 
-/** The sum of a field. Exact for integers while the sum of their absolute values is at most 2^53. */
+/** The sum of a field: exact, and rounded once. A row names it under `inexact` where integers add up to no double. */
 export function sum(field: string): AggregateJson {
   return { sum: field };
 }

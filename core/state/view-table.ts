@@ -96,6 +96,11 @@ export class ViewTable {
     return this.#columns.map((column) => column.result(slot));
   }
 
+  /** The result of one aggregate of a slot. */
+  result(slot: number, aggregate: number): ReturnType<AccumulatorColumn['result']> {
+    return (this.#columns[aggregate] as AccumulatorColumn).result(slot);
+  }
+
   /** Starts of the windows that have entries, ascending. */
   windowStarts(): number[] {
     return [...this.#windows.keys()].sort((a, b) => a - b);

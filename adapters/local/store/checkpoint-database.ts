@@ -15,7 +15,7 @@ const SCHEMA_VERSION = 1;
 /** Marks the file as ours, whatever its name: "TdmC". */
 const APPLICATION_ID = 0x54_64_6d_43;
 /** A transaction takes milliseconds. Who waits this long waits for something that hangs. */
-const BUSY_TIMEOUT_MS = 5_000;
+const BUSY_TIMEOUT_MS_DEFAULT = 5_000;
 const BUSY_PAUSE_MS = 5;
 /** What the WAL may keep of the disk after a large transaction. */
 const WAL_BYTES_KEPT = 16 * 1024 * 1024;
@@ -52,6 +52,8 @@ const SCHEMA = `
 export interface CheckpointDatabaseOptions {
   /** Bounds the file, in pages of 4 KiB: a full one answers as a full disk does. Null leaves it to the disk. */
   readonly maxPages?: number | null;
+  /** How long a call waits for its turn to write (default 5 s). */
+  readonly busyTimeoutMs?: number;
 }
 
 export class CheckpointDatabase {
@@ -59,14 +61,14 @@ export class CheckpointDatabase {
   readonly #database: DatabaseSync;
 
   /** Opens the file, and creates it if it is missing; its folder must be there. */
-  static open(
-    path: string,
-    { maxPages = null }: CheckpointDatabaseOptions = {},
-  ): CheckpointDatabase {
+  static open(path: string, options: CheckpointDatabaseOptions = {}): CheckpointDatabase {
+    const { maxPages = null, busyTimeoutMs = BUSY_TIMEOUT_MS_DEFAULT } = options;
     return withLocalFaults(path, 'open the checkpoint store', () => {
-      const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+      const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
       try {
-        prepare(database, path, maxPages);
+        refuseOtherFormats(database, path);
+        switchToWal(database, busyTimeoutMs);
+        prepare(database, maxPages);
       } catch (error) {
         database.close();
         throw error;
@@ -107,9 +109,7 @@ export class CheckpointDatabase {
   }
 }
 
-function prepare(database: DatabaseSync, path: string, maxPages: number | null): void {
-  refuseOtherFormats(database, path);
-  switchToWal(database);
+function prepare(database: DatabaseSync, maxPages: number | null): void {
   database.exec('PRAGMA synchronous = FULL');
   database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`);
   if (maxPages !== null) {
@@ -144,13 +144,13 @@ function refuseOtherFormats(database: DatabaseSync, path: string): void {
 }
 
 /** The file stays in WAL mode; SQLite does not wait by itself when several connections switch a new file at once. */
-function switchToWal(database: DatabaseSync): void {
+function switchToWal(database: DatabaseSync, timeoutMs: number): void {
   for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
     try {
       database.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      if (!isBusy(error) || waitedMs >= BUSY_TIMEOUT_MS) throw error;
+      if (!isBusy(error) || waitedMs >= timeoutMs) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
     }
   }

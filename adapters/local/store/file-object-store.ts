@@ -189,7 +189,8 @@ interface Child {
 function childOf(entry: Dirent, folderKey: string): Child[] {
   const { name } = entry;
   if (entry.isDirectory()) {
-    return isBlobKey(name) ? [{ name, key: `${folderKey}${name}/`, isFolder: true }] : [];
+    const isOurs = isBlobKey(name) && !name.endsWith(SUFFIX);
+    return isOurs ? [{ name, key: `${folderKey}${name}/`, isFolder: true }] : [];
   }
   if (!entry.isFile() || !name.endsWith(SUFFIX)) return [];
   const part = name.slice(0, -SUFFIX.length);

@@ -41,6 +41,7 @@ export interface LocalStreamOptions {
   readonly name: string;
   /** Of a new stream (default 1). For one that is there it must be left out or be what it has. */
   readonly shardCount?: number;
+  /** How long `trimExpired` leaves records (default 24, as in Kinesis); longer while a cursor has not passed them. */
   readonly retentionHours?: number;
   /** Bounds the file, in pages of 8 KiB: appends beyond it fail as on a full disk. */
   readonly maxPages?: number;

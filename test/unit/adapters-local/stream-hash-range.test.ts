@@ -55,6 +55,13 @@ describe('hash ranges', () => {
       }),
     );
   });
+
+  it('hold both of their ends', () => {
+    const ranges = cutHashRanges(7);
+    const ends = ranges.map(({ end }) => end);
+    expect(ranges.map(({ start }) => findRange(ends, start))).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(ranges.map(({ end }) => findRange(ends, end))).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
 });
 
 describe('hash keys', () => {

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteReader } from '../../core/bytes.ts';
+import type { StreamRecord } from '../../core/ports.ts';
+import { totalRecords } from '../../core/state/counters.ts';
+import { type ClosedEntry, SliceImage } from '../../core/state/slice-image.ts';
+import type { SliceState } from '../../core/state/slice-state.ts';
+import { emptyState, mergedText } from '../unit/state/fold-fixture.ts';
+import { randomLog, recount, smallPlan, toStreamRecord } from '../world/small-log.ts';
+
+const anySeed = fc.integer({ min: 1, max: 1 << 20 });
+/** What happens after a record: mostly nothing, or a commit, or a commit with a base. */
+const anyCuts = fc.array(fc.constantFrom('fold', 'fold', 'fold', 'commit', 'base', 'drop'), {
+  minLength: 5,
+  maxLength: 40,
+});
+const LENGTH = 120;
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+function scratch(records: readonly StreamRecord[]): SliceState {
+  const state = emptyState(smallPlan);
+  for (const record of records) state.fold(record);
+  return state;
+}
+
+/** An owner that commits, a reader that follows its deltas, and one that came from the newest base. */
+class Followers {
+  readonly owner = emptyState(smallPlan);
+  reader = new SliceImage(smallPlan);
+  restored = new SliceImage(smallPlan);
+  /** What runs hold: the closed entries before the newest base. */
+  readonly inRuns: ClosedEntry[][] = smallPlan.views.map(() => []);
+
+  commit(withBase: boolean): void {
+    const { owner, reader } = this;
+    const expectedEntryCount = owner.entryCount;
+    const delta = owner.encodeDelta();
+    const base = owner.encodeBase();
+    const closed = owner.closedSinceBase();
+    owner.commit();
+    for (const image of [reader, this.restored]) {
+      const bytes = new ByteReader(delta);
+      image.apply(bytes);
+      bytes.end();
+    }
+    expect(hex(owner.image.encode())).toBe(hex(base));
+    expect(owner.image.entryCount).toBe(expectedEntryCount);
+    expect(owner.entryCount).toBe(expectedEntryCount);
+    const expectedClosed = mergedText(smallPlan, closed);
+    expect(mergedText(smallPlan, owner.image.closed)).toEqual(expectedClosed);
+    for (const image of [reader, this.restored]) {
+      expect(hex(image.encode())).toBe(hex(base));
+      expect(image.progress.digest.equals(owner.progress.digest)).toBe(true);
+      expect(mergedText(smallPlan, image.closed)).toEqual(expectedClosed);
+    }
+    if (!withBase) return;
+    for (const [view, entries] of closed.entries()) this.inRuns[view]?.push(...entries);
+    owner.image.forgetClosed();
+    reader.forgetClosed();
+    this.restored = new SliceImage(smallPlan);
+    this.restored.apply(new ByteReader(base));
+  }
+
+  allClosed(): ClosedEntry[][] {
+    const since = this.owner.closedSinceBase();
+    return this.inRuns.map((entries, view) => [...entries, ...(since[view] as ClosedEntry[])]);
+  }
+}
+
+describe('the state of a slice', () => {
+  it('is the fold of its records, wherever epochs and bases are cut', () => {
+    fc.assert(
+      fc.property(anySeed, anyCuts, (seed, cuts) => {
+        const records = randomLog(LENGTH, seed).map(toStreamRecord);
+        const all = new Followers();
+        let committed = 0;
+        for (let index = 0; index < records.length; index++) {
+          all.owner.fold(records[index] as StreamRecord);
+          const cut = cuts[index % cuts.length];
+          if (cut === 'drop') {
+            all.owner.dropOverlay();
+            for (const record of records.slice(committed, index + 1)) all.owner.fold(record);
+          }
+          if (cut !== 'commit' && cut !== 'base') continue;
+          all.commit(cut === 'base');
+          committed = index + 1;
+        }
+        const straight = scratch(records);
+        expect(hex(all.owner.encodeBase())).toBe(hex(straight.encodeBase()));
+        expect(mergedText(smallPlan, all.allClosed())).toEqual(
+          mergedText(smallPlan, straight.closedSinceBase()),
+        );
+        expect(all.owner.entryCount).toBe(straight.entryCount);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is the same in every prefix, whether it was committed after each record or never', () => {
+    const records = randomLog(80, 11).map(toStreamRecord);
+    const all = new Followers();
+    for (const [index, record] of records.entries()) {
+      all.owner.fold(record);
+      all.commit(index % 7 === 3);
+      const straight = scratch(records.slice(0, index + 1));
+      expect(hex(all.owner.image.encode())).toBe(hex(straight.encodeBase()));
+      expect(mergedText(smallPlan, all.allClosed())).toEqual(
+        mergedText(smallPlan, straight.closedSinceBase()),
+      );
+    }
+  });
+
+  it('gives each record exactly one class, the one of a plain recount', () => {
+    fc.assert(
+      fc.property(anySeed, (seed) => {
+        const log = randomLog(LENGTH, seed);
+        const state = scratch(log.map(toStreamRecord));
+        const { counts, quarantined } = recount(log);
+        expect(state.progress.counts).toEqual(counts);
+        expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
+        expect(state.progress.digest.count).toBe(log.length);
+        expect(state.quarantined.map(({ sequenceNumber }) => sequenceNumber)).toEqual(quarantined);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is what it was before, once an overlay is dropped', () => {
+    fc.assert(
+      fc.property(anySeed, fc.nat({ max: LENGTH }), (seed, cut) => {
+        const records = randomLog(LENGTH, seed).map(toStreamRecord);
+        const state = scratch(records.slice(0, cut));
+        state.commit();
+        const [image, closed] = [
+          hex(state.image.encode()),
+          mergedText(smallPlan, state.image.closed),
+        ];
+        const idle = hex(state.encodeDelta());
+        for (const record of records.slice(cut)) state.fold(record);
+        state.encodeDelta();
+        expect(hex(state.image.encode())).toBe(image);
+        state.dropOverlay();
+        expect(hex(state.encodeBase())).toBe(image);
+        expect(hex(state.encodeDelta())).toBe(idle);
+        expect(mergedText(smallPlan, state.closedSinceBase())).toEqual(closed);
+        expect(state.quarantined).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

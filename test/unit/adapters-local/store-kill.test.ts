@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { CheckpointDatabase } from '../../../adapters/local/store/checkpoint-database.ts';
+import { FileObjectStore } from '../../../adapters/local/store/file-object-store.ts';
+import { LocalCheckpointStore } from '../../../adapters/local/store/local-checkpoint-store.ts';
+import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const WRITER = fileURLToPath(new URL('./store-writer.ts', import.meta.url));
+
+/** Runs the writer, and kills it when it has acknowledged `flips` more; the last acknowledged revision. */
+async function writeUntilKilled(folder: string, flips: number): Promise<number> {
+  const child = spawn(process.execPath, [WRITER, folder], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let [printed, complaints] = ['', ''];
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk;
+  });
+  child.stdout.on('data', (chunk) => {
+    printed += chunk;
+    if (printed.split('\n').length > flips) child.kill('SIGKILL');
+  });
+  const [, signal] = await once(child, 'close');
+  expect(signal, complaints).toBe('SIGKILL');
+  return Number(printed.trimEnd().split('\n').at(-1));
+}
+
+it('what was acknowledged is there after SIGKILL, and HEAD never names what is not whole', async () => {
+  const folder = await temporaryFolder();
+  let before = 0;
+  for (const flips of [1, 7, 20]) {
+    const acknowledged = await writeUntilKilled(folder, flips);
+    expect(acknowledged).toBeGreaterThanOrEqual(before + flips);
+
+    const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
+    const items = new LocalItemStore(database, { nowMs: () => 0 });
+    const objects = await FileObjectStore.open(join(folder, 'objects'));
+    const head = await new LocalCheckpointStore(database).readHead('slice-a');
+    before = head?.revision ?? 0;
+    // The kill may have come between a commit and its acknowledgement.
+    expect([acknowledged, acknowledged + 1]).toContain(before);
+    for (let revision = 1; revision <= before; revision++) {
+      const item = (await items.read(`slice-a/delta/${revision}`)) as Uint8Array;
+      expect(Buffer.compare(item, Buffer.alloc(3000, revision))).toBe(0);
+    }
+    for (const { key, byteLength } of await objects.list('', null, 1000)) {
+      expect(byteLength, key).toBe(300_000);
+    }
+    expect(await objects.read(`slice-a/base/${before}`)).not.toBeNull();
+    // Orphans of the flip that was cut off: the writer may not take their names again.
+    const orphan = before + 1;
+    await items.delete([`slice-a/delta/${orphan}`]);
+    await objects.delete([`slice-a/base/${orphan}`]);
+    database.close();
+  }
+});

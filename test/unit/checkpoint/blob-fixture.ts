@@ -1,0 +1,96 @@
+/**
+ * References, manifests and HEADs to write down, and what a flipped or missing byte must do.
+ */
+import { expect } from 'vitest';
+import type { Head } from '../../../core/checkpoint/head.ts';
+import type { Manifest, RunReference } from '../../../core/checkpoint/manifest.ts';
+import type { BlobKind, BlobReference } from '../../../core/checkpoint/names.ts';
+import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
+import { Digest } from '../../../core/state/digest.ts';
+import { SHARD, SLICE } from '../../world/small-log.ts';
+
+export function blobAt(
+  kind: BlobKind,
+  epoch: number,
+  more: Partial<BlobReference> = {},
+): BlobReference {
+  return {
+    kind,
+    timeline: 0,
+    epoch,
+    nonce: epoch.toString(16).padStart(16, '0'),
+    place: 'object',
+    byteLength: 1_000 + epoch,
+    checksum: 0xdeadbeef,
+    ...more,
+  };
+}
+
+export function runAt(epoch: number, level = 0, byteLength = 1_000): RunReference {
+  return { ...blobAt('run', epoch, { byteLength }), level, entryCount: 10, indexOffset: 900 };
+}
+
+export const someManifest: Manifest = {
+  runs: [runAt(3, 2), runAt(9, 0, 2 ** 40)],
+  absorbed: [{ run: blobAt('run', 1), epoch: 3 }],
+};
+
+/** Epoch 17 on the base of 9, with something in every field. */
+export const someHead: Head = {
+  sliceId: SLICE,
+  shardId: SHARD,
+  range: { start: '0'.repeat(32), end: 'f'.repeat(32) },
+  status: 'OPEN',
+  timeline: 0,
+  epoch: 17,
+  generation: 2,
+  revision: 40,
+  nonce: 'fedcba9876543210',
+  planOrdinal: 3,
+  planHash: '0123456789abcdef0123456789abcdef',
+  cursor: { sequenceNumber: '49590338271490256608559692538361571095', subSequence: 1 },
+  delivered: { sequenceNumber: '49590338271490256608559692538361571096', subSequence: 0 },
+  deliveredArrivalMs: 1_700_000_000_000,
+  watermarkMs: -1.5,
+  digest: new Digest(15, 0x12345678, 0x9abcdef0),
+  counts: { folded: 1, duplicates: 2, late: 3, quarantined: 4, unmatched: 5 },
+  entryCount: 300,
+  stateBytes: 70_000,
+  chainLength: 8,
+  chainBytes: 9_000,
+  base: blobAt('base', 9),
+  delta: blobAt('delta', 17, { place: 'item' }),
+  collectBelow: 3,
+  floor: { epoch: 9, sinceMs: 1_700_000_000_001 },
+  flippedMs: 1_700_000_000_002,
+};
+
+const isDetected = (error: unknown) =>
+  error instanceof CorruptStateFault || error instanceof NewerFormatFault;
+
+/** Each bit flipped, each byte replaced by its neighbour and each shorter length must be refused by `open`. */
+export async function expectEveryDamageDetected(
+  bytes: Uint8Array,
+  open: (bytes: Uint8Array) => unknown,
+): Promise<void> {
+  const damaged: [string, Uint8Array][] = [];
+  for (let at = 0; at < bytes.length; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const flipped = bytes.slice();
+      flipped[at] = (flipped[at] as number) ^ (1 << bit);
+      damaged.push([`bit ${bit} of byte ${at}`, flipped]);
+    }
+    damaged.push([`cut to ${at} bytes`, bytes.slice(0, at)]);
+  }
+  damaged.push(['one byte more', Uint8Array.of(...bytes, 0)]);
+  for (const [what, broken] of damaged) {
+    let outcome: unknown = 'nothing';
+    try {
+      await open(broken);
+    } catch (error) {
+      outcome = error;
+    }
+    if (!isDetected(outcome)) expect.fail(`${what}: ${String(outcome)}`);
+  }
+  expect(damaged.length).toBeGreaterThan(bytes.length * 9);
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
+import { decideRoute } from '../../../core/checkpoint/restore.ts';
+import { decideFloor, isCollectable } from '../../../core/checkpoint/retention.ts';
+import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
+import { blobAt, runAt } from './blob-fixture.ts';
+
+const knobs = {
+  ...DEFAULT_KNOBS,
+  chainLengthMax: 8,
+  chainBytesMinToCompact: 1_000,
+  runFanIn: 3,
+  runBytesMaxToMerge: 5_000,
+};
+
+describe('compaction', () => {
+  const light = { chainLength: 7, chainBytes: 999, baseBytes: 0, requested: false };
+
+  it.each([
+    ['a light chain', {}, 'delta'],
+    ['a request', { requested: true }, 'delta-and-base'],
+    ['a chain of the longest length', { chainLength: 8 }, 'delta-and-base'],
+    ['a chain that is heavy and outweighs its base', { chainBytes: 1_000 }, 'delta-and-base'],
+    ['a chain as heavy as its base', { chainBytes: 5_000, baseBytes: 5_000 }, 'delta-and-base'],
+    ['a heavy chain on a heavier base', { chainBytes: 4_999, baseBytes: 5_000 }, 'delta'],
+    ['a chain heavier than a small base', { chainBytes: 999, baseBytes: 10 }, 'delta'],
+  ])('after %s: %j → %s', (_, more, decision) => {
+    expect(decideCompaction({ ...light, ...more }, knobs)).toBe(decision);
+  });
+});
+
+describe('merging runs', () => {
+  const merge = (...runs: ReturnType<typeof runAt>[]) => {
+    const { absorbed, level } = decideRunMerge({ runs, absorbed: [] }, knobs);
+    return { epochs: absorbed.map(({ epoch }) => epoch), level };
+  };
+
+  it('waits until a level is full, the run in hand counted', () => {
+    expect(merge()).toEqual({ epochs: [], level: 0 });
+    expect(merge(runAt(1))).toEqual({ epochs: [], level: 0 });
+    expect(merge(runAt(1), runAt(2))).toEqual({ epochs: [1, 2], level: 1 });
+  });
+
+  it('goes on upwards as long as the next level is full by it', () => {
+    expect(merge(runAt(1, 1), runAt(2, 1), runAt(3), runAt(4))).toEqual({
+      epochs: [3, 4, 1, 2],
+      level: 2,
+    });
+    expect(merge(runAt(1, 1), runAt(3), runAt(4))).toEqual({ epochs: [3, 4], level: 1 });
+    expect(merge(runAt(1, 1), runAt(2, 1), runAt(3))).toEqual({ epochs: [], level: 0 });
+  });
+
+  it('leaves runs alone that are large already', () => {
+    expect(merge(runAt(1, 0, 5_001), runAt(2))).toEqual({ epochs: [], level: 0 });
+    expect(merge(runAt(1, 0, 5_000), runAt(2))).toEqual({ epochs: [1, 2], level: 1 });
+  });
+});
+
+describe('the floor', () => {
+  const GRACE_MS = 100;
+
+  it.each([
+    [
+      'is set when none is pending',
+      0,
+      { epoch: 0, sinceMs: 0 },
+      3,
+      50,
+      0,
+      { epoch: 3, sinceMs: 50 },
+    ],
+    ['stays while it is young', 0, { epoch: 3, sinceMs: 50 }, 9, 149, 0, { epoch: 3, sinceMs: 50 }],
+    ['becomes the limit', 0, { epoch: 3, sinceMs: 50 }, 9, 150, 3, { epoch: 9, sinceMs: 150 }],
+    [
+      'stays when the clock went back',
+      3,
+      { epoch: 9, sinceMs: 150 },
+      17,
+      10,
+      3,
+      { epoch: 9, sinceMs: 150 },
+    ],
+    [
+      'does not pass a base that is not there',
+      0,
+      { epoch: 0, sinceMs: 0 },
+      0,
+      999,
+      0,
+      { epoch: 0, sinceMs: 999 },
+    ],
+  ])('%s', (_, collectBelow, floor, previousBaseEpoch, nowMs, limit, next) => {
+    expect(decideFloor({ collectBelow, floor }, previousBaseEpoch, nowMs, GRACE_MS)).toEqual({
+      collectBelow: limit,
+      floor: next,
+    });
+  });
+});
+
+describe('collecting', () => {
+  const manifest = {
+    runs: [runAt(4)],
+    absorbed: [
+      { run: blobAt('run', 5), epoch: 10 },
+      { run: blobAt('run', 6), epoch: 11 },
+    ],
+  };
+
+  it.each([
+    ['a delta below the limit', blobAt('delta', 9), true],
+    ['a delta at the limit', blobAt('delta', 10), false],
+    ['a base below the limit', blobAt('base', 9), true],
+    ['a base at the limit', blobAt('base', 10), false],
+    ['a run that HEAD lists', blobAt('run', 4), false],
+    [
+      'a run that another writer meant for the same epoch',
+      blobAt('run', 4, { nonce: 'f'.repeat(16) }),
+      true,
+    ],
+    ['a run that the oldest kept base does not list any more', blobAt('run', 5), true],
+    ['a run that the oldest kept base still lists', blobAt('run', 6), false],
+    ['a run that nobody lists', blobAt('run', 7), true],
+    ['a run of a kept epoch', blobAt('run', 12), false],
+  ])('takes or leaves %s: %#', (_, name, taken) => {
+    expect(isCollectable(name, 10, manifest)).toBe(taken);
+  });
+});
+
+describe('the route to an epoch', () => {
+  const [one, two, three] = [blobAt('delta', 1), blobAt('delta', 2), blobAt('delta', 3)] as const;
+
+  it('goes by deltas from any predecessor that the newest delta names', () => {
+    expect(decideRoute(one, three, [one, two])).toEqual({ kind: 'deltas', after: 0 });
+    expect(decideRoute(two, three, [one, two])).toEqual({ kind: 'deltas', after: 1 });
+  });
+
+  it('is none at the epoch itself', () => {
+    expect(decideRoute(three, three, [one, two])).toEqual({ kind: 'current' });
+  });
+
+  it.each([
+    ['nothing', null, three],
+    ['an epoch that is too old', blobAt('delta', 0), three],
+    ['an epoch that lost its race', { ...two, nonce: 'f'.repeat(16) }, three],
+    ['a dead timeline', { ...two, timeline: 1 }, three],
+    ['a slice that begins anew', two, null],
+  ])('goes by the base from %s', (_, known, newest) => {
+    expect(decideRoute(known, newest, [one, two])).toEqual({ kind: 'base' });
+  });
+});

@@ -1,0 +1,102 @@
+/**
+ * The slice whose stored objects are kept in test/golden: every kind of aggregate, window, group value and late policy in
+ * two epochs, the second with a base and a run. Nothing here may change: a file of a published version would not be that
+ * slice's any more.
+ */
+import { CountingNonces } from '../../../adapters/memory/counting-nonces.ts';
+import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
+import { MemoryCheckpointStore } from '../../../adapters/memory/memory-checkpoint-store.ts';
+import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
+import { MemoryQuarantineIndex } from '../../../adapters/memory/memory-quarantine-index.ts';
+import { MemoryRecordSource } from '../../../adapters/memory/memory-record-source.ts';
+import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
+import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
+import type { HeadItem, StreamRecord } from '../../../core/ports.ts';
+import { SliceTask } from '../../../core/task.ts';
+import { SHARD, SLICE } from '../../world/small-log.ts';
+import { planOf } from '../state/fold-fixture.ts';
+
+export const goldenPlan = planOf({
+  name: 'golden',
+  time: { field: 't', lateness: '1s', skew: 'none', zone: 'Europe/Berlin' },
+  dedupe: { id: 'id', within: '1h' },
+  views: {
+    all_time: {
+      groupBy: ['key', 'other'],
+      aggregates: {
+        count: { count: '*' },
+        largest: { max: 'n' },
+        mean: { mean: 'n' },
+        smallest: { min: 'n' },
+        sum: { sum: 'n' },
+        typical: { quantile: 'n', at: [0, 0.5, 1] },
+      },
+    },
+    daily: { window: { tumbling: '1d' }, aggregates: { count: { count: 'n' } } },
+    windowed: {
+      groupBy: ['key'],
+      window: { tumbling: '1m' },
+      aggregates: { count: { count: '*' }, sum: { sum: 'n' } },
+    },
+  },
+});
+
+const LOG: readonly unknown[] = [
+  { id: 'a', t: 1_000, key: 'x', other: null, n: 3 },
+  { id: 1, t: 2_000, key: 'x\0\ud800é😀', other: -1.5, n: 0.1 },
+  { id: 'a', t: 3_000, key: 'x', n: 99 },
+  '{"broken',
+  { id: 'b', t: 130_000, key: true, other: '__proto__', n: -2.5 },
+  { id: 'c', t: 500, key: 'x', other: 0, n: 4 },
+  { id: 'd', t: -90_000_000, key: false, other: 9_007_199_254_740_991, n: null },
+  { id: 'e', t: 131_000, key: 'x', n: 1e-300 },
+];
+
+function recordAt(index: number): StreamRecord {
+  const record = LOG[index];
+  const text = typeof record === 'string' ? record : JSON.stringify(record);
+  return {
+    sequenceNumber: `4959033827149025660855969253836157109592157598913658${8_000 + index * 3}`,
+    subSequence: 0,
+    partitionKey: `pk-${index}`,
+    arrivalMs: 1_700_000_000_000 + index,
+    data: new TextEncoder().encode(text),
+  };
+}
+
+export interface GoldenObjects {
+  readonly head: HeadItem;
+  /** By key. */
+  readonly blobs: ReadonlyMap<string, Uint8Array>;
+}
+
+/** What today's code stores for the slice. */
+export async function storeGoldenSlice(): Promise<GoldenObjects> {
+  const clock = new MemoryClock(1_700_000_100_000);
+  const heads = new MemoryCheckpointStore();
+  const blobs = { items: new MemoryBlobStore(clock), objects: new MemoryBlobStore(clock) };
+  const task = new SliceTask(
+    { sliceId: SLICE, shardId: SHARD },
+    goldenPlan,
+    createJsonDecoder(goldenPlan),
+    {
+      heads,
+      blobs,
+      clock,
+      nonces: new CountingNonces(),
+      source: new MemoryRecordSource(),
+      shards: { hashRange: async () => ({ start: '0'.repeat(32), end: 'f'.repeat(32) }) },
+      quarantine: new MemoryQuarantineIndex(),
+      knobs: { ...DEFAULT_KNOBS, chainLengthMax: 2 },
+    },
+  );
+  await task.deliver([0, 1, 2, 3].map(recordAt), () => 60_000);
+  await task.deliver([4, 5, 6, 7].map(recordAt), () => 60_000);
+  const stored = new Map<string, Uint8Array>();
+  for (const store of [blobs.items, blobs.objects]) {
+    for (const { key } of await store.list('', null, 100)) {
+      stored.set(key, (await store.read(key)) as Uint8Array);
+    }
+  }
+  return { head: (await heads.readHead(SLICE)) as HeadItem, blobs: stored };
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import {
+  assertSuccession,
+  firstHead,
+  type Head,
+  headItem,
+  parseHead,
+} from '../../../core/checkpoint/head.ts';
+import { crc32c } from '../../../core/crc32c.ts';
+import { CorruptStateFault, InvariantFault, NewerFormatFault } from '../../../core/faults.ts';
+import { HEAD_BYTES_MAX } from '../../../core/limits.ts';
+import type { HeadItem } from '../../../core/ports.ts';
+import { Digest } from '../../../core/state/digest.ts';
+import { blobAt, expectEveryDamageDetected, someHead } from './blob-fixture.ts';
+
+const first = firstHead({
+  sliceId: 'slice-0',
+  shardId: 'shardId-0',
+  range: { start: '0'.repeat(32), end: 'f'.repeat(32) },
+  planHash: '0'.repeat(32),
+  nonce: '0'.repeat(16),
+});
+
+const plainly = (head: Head) => ({ ...head, digest: head.digest.value() });
+
+/** The item with `change` made to its body and a checksum that fits. */
+function resealed(item: HeadItem, change: (body: Uint8Array) => void): HeadItem {
+  const body = item.body.slice();
+  change(body);
+  const end = body.length - 4;
+  new DataView(body.buffer).setUint32(end, crc32c(body.subarray(0, end)), true);
+  return { ...item, body };
+}
+
+describe('HEAD', () => {
+  it.each([
+    ['with something in every field', someHead],
+    ['of a slice that has folded nothing', first],
+    ['of each status', { ...someHead, status: 'SEALED' as const }],
+    ['that no base was written for', { ...someHead, base: null, chainLength: 17 }],
+  ])('comes back from its bytes: %s', (_, head) => {
+    expect(plainly(parseHead(headItem(head)))).toEqual(plainly(head));
+  });
+
+  it('stays in one write unit with the longest names and the largest numbers', () => {
+    const shardId = `shardId-${'x'.repeat(120)}`;
+    const large = 2 ** 53 - 1;
+    const position = { sequenceNumber: '9'.repeat(56), subSequence: 2 ** 31 };
+    const far = { epoch: large, byteLength: large, nonce: 'f'.repeat(16), timeline: large };
+    const head: Head = {
+      ...someHead,
+      sliceId: `slice-${'x'.repeat(120)}`,
+      shardId,
+      timeline: large,
+      epoch: large,
+      generation: large,
+      revision: large,
+      planOrdinal: large,
+      cursor: position,
+      delivered: position,
+      digest: new Digest(large, 0xffffffff, 0xffffffff),
+      counts: { folded: large - 4, duplicates: 1, late: 1, quarantined: 1, unmatched: 1 },
+      entryCount: large,
+      stateBytes: large,
+      chainLength: large,
+      chainBytes: large,
+      base: blobAt('base', large, far),
+      delta: blobAt('delta', large, far),
+      collectBelow: large,
+      floor: { epoch: large, sinceMs: large },
+    };
+    const item = headItem(head);
+    const byteLength = item.body.length + item.delivered.length + item.sliceId.length + 40;
+    expect(byteLength).toBeLessThanOrEqual(HEAD_BYTES_MAX);
+    expect(plainly(parseHead(item))).toEqual(plainly(head));
+  });
+
+  it('is not written larger than one write unit', () => {
+    const head = { ...someHead, shardId: 'x'.repeat(800) };
+    expect(() => headItem(head)).toThrow(/head-fits-one-write-unit/);
+  });
+
+  it('refuses every flipped bit and every cut of its body', async () => {
+    const item = headItem(someHead);
+    await expectEveryDamageDetected(item.body, (body) => parseHead({ ...item, body }));
+  });
+
+  it('refuses a newer format by name, and says what to do', () => {
+    const newer = resealed(headItem(someHead), (body) => {
+      body[4] = 2;
+    });
+    expect(() => parseHead(newer)).toThrow(NewerFormatFault);
+    expect(() => parseHead(newer)).toThrow(/HEAD of slice-000000000000 has format 2.* up to 1/);
+  });
+
+  it.each<[string, Partial<HeadItem>]>([
+    ['another revision', { revision: 41 }],
+    ['another delivered', { delivered: `${'0'.repeat(56)}.0000000000` }],
+    ['another slice', { sliceId: 'slice-000000000001' }],
+  ])('refuses %s beside its body', (_, more) => {
+    expect(() => parseHead({ ...headItem(someHead), ...more })).toThrow(CorruptStateFault);
+    expect(() => parseHead({ ...headItem(someHead), ...more })).toThrow(/contradicts/);
+  });
+
+  it.each<[string, Partial<Head>]>([
+    ['cursor-is-at-most-delivered', { delivered: { sequenceNumber: '1', subSequence: 0 } }],
+    ['each-record-has-one-class', { digest: new Digest(16) }],
+    ['an-epoch-has-a-delta', { delta: null }],
+    ['head-names-its-own-delta', { delta: blobAt('delta', 16) }],
+    ['base-is-not-ahead', { base: blobAt('base', 18), chainLength: -1 }],
+    ['chain-reaches-from-base-to-head', { chainLength: 7 }],
+  ])('is never written against %s', (invariant, more) => {
+    expect(() => headItem({ ...someHead, ...more })).toThrow(InvariantFault);
+    expect(() => headItem({ ...someHead, ...more })).toThrow(invariant);
+  });
+});
+
+describe('the succession of HEADs', () => {
+  const next: Head = {
+    ...someHead,
+    epoch: 18,
+    revision: 41,
+    nonce: '0'.repeat(16),
+    cursor: someHead.delivered,
+  };
+
+  it.each<[string, Partial<Head>]>([
+    ['an epoch', {}],
+    ['a write that completes no epoch', { epoch: 17 }],
+    ['an epoch without new records', { cursor: someHead.cursor }],
+    [
+      'a new timeline that begins further back',
+      { timeline: 1, watermarkMs: -9, cursor: first.cursor },
+    ],
+  ])('takes %s', (_, more) => {
+    expect(() => assertSuccession(someHead, { ...next, ...more })).not.toThrow();
+  });
+
+  it.each<[string, Partial<Head>]>([
+    ['revision-counts-writes', { revision: 40 }],
+    ['revision-counts-writes', { revision: 42 }],
+    ['delivered-never-goes-back', { delivered: someHead.cursor }],
+    ['delivered-never-goes-back', { delivered: someHead.cursor, timeline: 1 }],
+    ['epochs-are-dense', { epoch: 19 }],
+    ['epochs-are-dense', { epoch: 16 }],
+    ['timelines-only-grow', { timeline: -1 }],
+    ['each-write-has-its-nonce', { nonce: someHead.nonce }],
+    ['cursor-never-goes-back', { cursor: first.cursor }],
+    ['digest-only-grows', { digest: new Digest(14) }],
+    ['watermark-only-grows', { watermarkMs: -1.6 }],
+  ])('keeps %s', (invariant, more) => {
+    expect(() => assertSuccession(someHead, { ...next, ...more })).toThrow(invariant);
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { InvariantFault } from '../../../core/faults.ts';
+import {
+  comparePositions,
+  compareSequenceNumbers,
+  isSequenceNumber,
+  laterPosition,
+  START,
+  sortablePosition,
+} from '../../../core/position.ts';
+
+const LARGEST = '9'.repeat(56);
+const ASCENDING = [
+  '0',
+  '1',
+  '9',
+  '10',
+  '99',
+  '9007199254740992',
+  '9007199254740993',
+  `4${'0'.repeat(54)}1`,
+  `4${'0'.repeat(54)}2`,
+  LARGEST,
+];
+const at = (sequenceNumber: string, subSequence = 0) => ({ sequenceNumber, subSequence });
+
+describe('sequence numbers', () => {
+  it('are ordered as integers are, whatever their lengths', () => {
+    for (const [i, a] of ASCENDING.entries()) {
+      for (const [j, b] of ASCENDING.entries()) {
+        expect(Math.sign(compareSequenceNumbers(a, b)), `${a} ${b}`).toBe(Math.sign(i - j));
+      }
+    }
+  });
+
+  it.each(['', '00', '01', '-1', '+1', '1.0', '1e3', ' 1', '1\n', '٣', '9'.repeat(57)])(
+    'are not spelt %j',
+    (text) => {
+      expect(isSequenceNumber(text)).toBe(false);
+      expect(() => sortablePosition(at(text))).toThrow(InvariantFault);
+    },
+  );
+
+  it.each(ASCENDING)('are spelt %s', (text) => {
+    expect(isSequenceNumber(text)).toBe(true);
+  });
+});
+
+describe('positions', () => {
+  const positions = ASCENDING.flatMap((sequence) => [
+    at(sequence, 0),
+    at(sequence, 2),
+    at(sequence, 10),
+  ]);
+
+  it('are ordered by sequence number, then by sub-sequence', () => {
+    for (const [i, a] of positions.entries()) {
+      for (const [j, b] of positions.entries()) {
+        expect(Math.sign(comparePositions(a, b))).toBe(Math.sign(i - j));
+        expect(laterPosition(a, b)).toEqual(i >= j ? a : b);
+      }
+    }
+  });
+
+  it('sort as text as they do as positions, in one width', () => {
+    const texts = positions.map(sortablePosition);
+    expect([...texts].sort()).toEqual(texts);
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(new Set(texts.map(({ length }) => length))).toEqual(new Set([67]));
+  });
+
+  it('begin before every record', () => {
+    expect(comparePositions(START, at('1'))).toBeLessThan(0);
+  });
+});

@@ -1,0 +1,296 @@
+import { describe, expect, it } from 'vitest';
+import { InvariantFault } from '../../../core/faults.ts';
+import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX } from '../../../core/limits.ts';
+import { totalRecords } from '../../../core/state/counters.ts';
+import { ARRIVAL_MS, emptyState, foldAll, planOf, recordAt, rowsOf } from './fold-fixture.ts';
+
+const AGGREGATES = { records: { count: '*' }, total: { sum: 'n' } };
+
+const plan = planOf({
+  name: 'p',
+  time: { field: 't', lateness: '5s', skew: '10m' },
+  category: { field: 'type' },
+  dedupe: { id: 'id', within: '1m' },
+  views: {
+    all: { groupBy: ['key'], aggregates: AGGREGATES },
+    a_only: { category: 'a', groupBy: ['key', 'part'], aggregates: AGGREGATES },
+  },
+});
+
+const good = (id: number, more: object = {}) => ({ id, t: 100_000, key: 'k', n: 1, ...more });
+const text = (record: object) => JSON.stringify(record);
+
+/** A record of more than 409 bytes whose `a_only` key has exactly `bytes` bytes. */
+const keyOfBytes = (bytes: number) => good(9, { type: 'a', key: 'k'.repeat(bytes - 3) });
+
+const BAD: [reason: string, what: string, data: unknown, detail: RegExp][] = [
+  ['not-json', 'half of an object', '{"id": 9', /not JSON/],
+  ['not-json', 'no data', '', /no data/],
+  ['not-json', 'bytes that are not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), /not UTF-8/],
+  ['not-an-object', 'an array', '[]', /array/],
+  ['no-time', 'an object without a time', { id: 9, n: 1 }, /"t"/],
+  ['no-dedupe-id', 'a record without its id', { t: 100_000, n: 1 }, /"id"/],
+  ['wrong-type', 'text to be summed', good(9, { n: '1' }), /"n"/],
+  ['wrong-type', 'an object to group by', good(9, { key: {} }), /"key"/],
+  ['wrong-type', 'a category that is no text', good(9, { type: 1 }), /"type"/],
+  ['not-finite', 'a number beyond doubles', text(good(9)).replace('"n":1', '"n":1e999'), /"n"/],
+  [
+    'integer-too-large',
+    'a key that doubles cannot tell',
+    text(good(9)).replace('"k"', '9007199254740993'),
+    /"key"/,
+  ],
+  [
+    'too-far-in-the-future',
+    'a time 1 ms beyond the skew',
+    good(9, { t: ARRIVAL_MS + 600_001 }),
+    /600001 ms after its arrival, at most 600000 ms/,
+  ],
+  [
+    'group-key-too-large',
+    'a key of one byte too many',
+    keyOfBytes(GROUP_KEY_BYTES_MAX + 1),
+    /view 'a_only' has 4097 bytes, at most 4096/,
+  ],
+  [
+    'record-too-large',
+    'a record of one byte too many',
+    text(good(9)).padEnd(FOLDED_RECORD_BYTES_MAX + 1),
+    /1048577 bytes, at most 1048576/,
+  ],
+];
+
+describe('a bad record', () => {
+  it.each(BAD)('is put aside as %s: %s', (reason, _, data, detail) => {
+    const state = foldAll(plan, [good(1), data, good(2)]);
+    const original = recordAt(1, data);
+    expect(state.progress.counts).toEqual({
+      folded: 2,
+      duplicates: 0,
+      late: 0,
+      quarantined: 1,
+      unmatched: 0,
+    });
+    const [record] = state.quarantined;
+    const { sequenceNumber, subSequence, partitionKey, arrivalMs } = original;
+    expect(record).toMatchObject({ sequenceNumber, subSequence, partitionKey, arrivalMs, reason });
+    expect(record?.detail).toMatch(detail);
+    expect(Buffer.compare(record?.data as Uint8Array, original.data)).toBe(0);
+  });
+
+  it.each(BAD)('changes nothing for its neighbours: %s, %s', (_, __, data) => {
+    const state = foldAll(plan, [good(1, { type: 'a' }), data, good(2, { type: 'a' })]);
+    const without = foldAll(plan, [good(1, { type: 'a' }), good(2, { type: 'a' })]);
+    expect(state.progress.watermarkMs).toBe(without.progress.watermarkMs);
+    expect(rowsOf(state)).toEqual(rowsOf(without));
+  });
+
+  it.each(BAD)('still moves the position and counts for the digest: %s, %s', (_, __, data) => {
+    const state = foldAll(plan, [data]);
+    expect(state.position).toEqual({ sequenceNumber: '1000', subSequence: 0 });
+    expect(state.progress.digest.value()).toEqual(foldAll(plan, [good(1)]).progress.digest.value());
+    expect(state.progress.watermarkMs).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  it('leaves its id unknown, so that a sound record may use it', () => {
+    const state = foldAll(plan, [good(9, { n: 'x' }), good(9)]);
+    expect(state.progress.counts).toMatchObject({ folded: 1, quarantined: 1 });
+  });
+});
+
+describe('a record at a bound', () => {
+  it('folds with the largest group key', () => {
+    const state = foldAll(plan, [keyOfBytes(GROUP_KEY_BYTES_MAX)]);
+    expect(state.progress.counts.folded).toBe(1);
+  });
+
+  it('folds with the largest data', () => {
+    const state = foldAll(plan, [text(good(1)).padEnd(FOLDED_RECORD_BYTES_MAX)]);
+    expect(state.progress.counts.folded).toBe(1);
+  });
+
+  it('folds with a time at the skew', () => {
+    const state = foldAll(plan, [good(1, { t: ARRIVAL_MS + 600_000 })]);
+    expect(state.progress.counts.folded).toBe(1);
+  });
+
+  it('is not judged by the keys of views that do not select it', () => {
+    const state = foldAll(plan, [good(1, { part: 'x'.repeat(5_000) })]);
+    expect(state.progress.counts.folded).toBe(1);
+  });
+});
+
+describe('duplicates', () => {
+  const twice = (second: object) => foldAll(plan, [good(1), { ...good(1), ...second }]);
+
+  it('fold once, and move neither the watermark nor a window', () => {
+    const state = twice({ t: 900_000 });
+    expect(state.progress.counts).toMatchObject({ folded: 1, duplicates: 1 });
+    expect(state.progress.watermarkMs).toBe(95_000);
+    expect(rowsOf(state)['all']).toEqual({ 'k@0': [1, 1] });
+  });
+
+  it('are told by the text of the id: 1 and "1" are two', () => {
+    expect(twice({ id: '1' }).progress.counts).toMatchObject({ folded: 2, duplicates: 0 });
+  });
+
+  it('fold again once the watermark reaches the end of their time, and not before', () => {
+    const again = (watermarkMs: number) =>
+      foldAll(plan, [good(1), good(2, { t: watermarkMs + 5_000 }), good(1)]).progress.counts;
+    expect(again(159_999)).toMatchObject({ folded: 2, duplicates: 1 });
+    expect(again(160_000)).toMatchObject({ folded: 3, duplicates: 0 });
+  });
+
+  it('are known across a commit', () => {
+    const state = foldAll(plan, [good(1)]);
+    state.commit();
+    state.fold(recordAt(1, good(1)));
+    expect(state.progress.counts).toMatchObject({ folded: 1, duplicates: 1 });
+  });
+});
+
+describe('late records', () => {
+  const late = planOf({
+    name: 'p',
+    time: { field: 't', lateness: '5s' },
+    category: { field: 'type' },
+    views: Object.fromEntries(
+      (['update', 'side', 'drop'] as const).map((policy) => [
+        policy,
+        {
+          category: policy,
+          late: policy,
+          groupBy: ['key'],
+          window: { tumbling: '10s' },
+          aggregates: AGGREGATES,
+        },
+      ]),
+    ),
+  });
+  const at = (type: string, t: number, n = 1) => ({ type, t, key: 'k', n });
+
+  it('update their window by a late partial', () => {
+    const state = foldAll(late, [
+      at('update', 1_000),
+      at('update', 15_000),
+      at('update', 2_000, 5),
+    ]);
+    expect(state.closedSinceBase()[2]).toHaveLength(2);
+    expect(state.progress.counts).toMatchObject({ folded: 3 });
+    expect(rowsOf(state)['update']).toEqual({ 'k@0': [2, 6], 'k@10000': [1, 1] });
+  });
+
+  it('are put aside whole where the view says so', () => {
+    const state = foldAll(late, [at('side', 1_000), at('side', 15_000), at('side', 2_000, 5)]);
+    expect(state.progress.counts).toMatchObject({ folded: 2, quarantined: 1 });
+    expect(state.quarantined.map(({ reason, detail }) => [reason, detail])).toEqual([
+      ['late', "its window had closed in 'side'"],
+    ]);
+    expect(rowsOf(state)['side']).toEqual({ 'k@0': [1, 1], 'k@10000': [1, 1] });
+  });
+
+  it('are dropped and counted where the view says so', () => {
+    const state = foldAll(late, [at('drop', 1_000), at('drop', 15_000), at('drop', 2_000, 5)]);
+    expect(state.progress.counts).toMatchObject({ folded: 2, late: 1, quarantined: 0 });
+    expect(state.quarantined).toEqual([]);
+  });
+
+  it('are late from the end of the window plus the lateness on, and not before', () => {
+    const afterWatermark = (t: number) =>
+      foldAll(late, [at('drop', t), at('drop', 9_999)]).progress.counts;
+    expect(afterWatermark(14_999)).toMatchObject({ folded: 2, late: 0 });
+    expect(afterWatermark(15_000)).toMatchObject({ folded: 1, late: 1 });
+  });
+
+  it('have one class, by the view that took them, though several views judge them', () => {
+    const mixed = planOf({
+      name: 'p',
+      time: { field: 't', lateness: '5s' },
+      views: {
+        dropped: { late: 'drop', window: { tumbling: '10s' }, aggregates: AGGREGATES },
+        aside: { late: 'side', window: { tumbling: '10s' }, aggregates: AGGREGATES },
+        for_ever: { aggregates: AGGREGATES },
+      },
+    });
+    const state = foldAll(mixed, [at('', 1_000), at('', 15_000), at('', 2_000)]);
+    expect(state.progress.counts).toMatchObject({ folded: 3, late: 0, quarantined: 0 });
+    expect(state.quarantined).toHaveLength(1);
+    expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
+  });
+});
+
+describe('records that no view selects', () => {
+  const selective = planOf({
+    name: 'p',
+    time: { field: 't', lateness: '5s' },
+    category: { field: 'type' },
+    views: { a: { category: 'a', aggregates: AGGREGATES } },
+  });
+
+  it('are counted, and their time counts', () => {
+    const state = foldAll(selective, [{ t: 50_000 }, { t: 60_000, type: 'b', n: 'not asked' }]);
+    expect(state.progress.counts).toMatchObject({ folded: 0, unmatched: 2, quarantined: 0 });
+    expect(state.progress.watermarkMs).toBe(55_000);
+    expect(state.entryCount).toBe(0);
+  });
+});
+
+describe('time', () => {
+  const views = { w: { window: { tumbling: '10s' }, aggregates: AGGREGATES } };
+
+  it('may lie as far ahead as it likes without a skew', () => {
+    const unbounded = planOf({ name: 'p', time: { field: 't', skew: 'none' }, views });
+    const state = foldAll(unbounded, [{ t: 200_000_000_000_000, n: 1 }]);
+    expect(state.progress.counts.folded).toBe(1);
+    expect(state.progress.watermarkMs).toBe(200_000_000_000_000 - 60_000);
+  });
+
+  it('is the arrival where the plan names no field', () => {
+    const byArrival = planOf({ name: 'p', views });
+    const state = foldAll(byArrival, [{ n: 1 }, { n: 2, t: 5 }]);
+    expect(state.progress.watermarkMs).toBe(ARRIVAL_MS - 60_000);
+    expect(rowsOf(state)['w']).toEqual({ '@1000000': [2, 3] });
+  });
+
+  it('before 1970 lies in windows of its own', () => {
+    const state = foldAll(planOf({ name: 'p', time: { field: 't' }, views }), [
+      { t: -1, n: 1 },
+      { t: 0, n: 2 },
+      { t: -10_001, n: 4 },
+    ]);
+    expect(rowsOf(state)['w']).toEqual({ '@-20000': [1, 4], '@-10000': [1, 1], '@0': [1, 2] });
+  });
+});
+
+describe('groups', () => {
+  it('are told by value and kind, an absent field is null, and no name is special', () => {
+    const keys = ['__proto__', 'constructor', '', '1', 1, 0, -0, true, null, undefined];
+    const state = foldAll(
+      plan,
+      keys.map((key, id) => ({ ...good(id), key })),
+    );
+    expect(state.entryCount).toBe(8);
+    expect(rowsOf(state)['all']).toMatchObject({
+      'constructor@0': [1, 1],
+      'null@0': [2, 2],
+      '0@0': [2, 2],
+      'true@0': [1, 1],
+    });
+  });
+
+  it('skip a field that is absent or null in its own aggregate only', () => {
+    const state = foldAll(plan, [good(1, { n: null }), { id: 2, t: 100_000, key: 'k' }, good(3)]);
+    expect(rowsOf(state)['all']).toEqual({ 'k@0': [3, 1] });
+  });
+});
+
+describe('the order of records', () => {
+  it('is that of positions: folding one again is a broken invariant', () => {
+    const state = emptyState(plan);
+    state.fold(recordAt(1, good(1)));
+    expect(() => state.fold(recordAt(1, good(1)))).toThrow(InvariantFault);
+    expect(() => state.fold(recordAt(0, good(0)))).toThrow(InvariantFault);
+    state.fold({ ...recordAt(1, good(2)), subSequence: 1 });
+    expect(state.progress.digest.count).toBe(2);
+  });
+});
