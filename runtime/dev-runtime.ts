@@ -18,7 +18,7 @@ import { describeDifference } from '../core/definition/plan-difference.ts';
 import { canonicalJson, planToJson } from '../core/definition/plan-json.ts';
 import { type Position, START } from '../core/position.ts';
 import type { AggregateAnswer, EnvironmentData } from './aggregate-environment.ts';
-import { EnvironmentPool } from './environment-pool.ts';
+import { EnvironmentPool, InvocationError } from './environment-pool.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
 import { PortServer } from './http/port-server.ts';
 import type { Route } from './http/route.ts';
@@ -57,7 +57,7 @@ export type RuntimeEvent =
       readonly failure: FunctionFailure;
       readonly retryInMs: number;
     }
-  | { readonly kind: 'request-failed'; readonly error: unknown };
+  | { readonly kind: 'request-failed' | 'trim-failed'; readonly error: unknown };
 
 const QUERY_MEMORY_MIB = 256;
 const QUERY_TIMEOUT_MS = 60_000;
@@ -150,9 +150,11 @@ export class DevRuntime {
     this.#aggregates.warm();
     this.#queries.warm();
     await this.#trim();
-    this.#trimTimer = setInterval(() => void this.#trim(), TRIM_INTERVAL_MS);
-    this.#trimTimer.unref();
     const { onEvent, batchWindowMs, port, allowHosts } = this.#options;
+    this.#trimTimer = setInterval(() => {
+      this.#trim().catch((error: unknown) => onEvent({ kind: 'trim-failed', error }));
+    }, TRIM_INTERVAL_MS);
+    this.#trimTimer.unref();
     const unsaved = await this.#unsavedCount();
     this.#mapping = new EventSourceMapping({
       stream: this.#stream,
@@ -186,7 +188,7 @@ export class DevRuntime {
     const mapping = this.#mapping as EventSourceMapping;
     return Promise.all(
       this.#stream.shards().map(async ({ shardId }) => {
-        await mapping.caughtUp(shardId, QUERY_TIMEOUT_MS);
+        if (!(await mapping.caughtUp(shardId, QUERY_TIMEOUT_MS))) throw notCaughtUp(shardId);
         const payload = { kind: 'checkpoint', shardId } as const;
         const answer = (await this.#aggregates.invoke(payload)) as AggregateAnswer;
         return {
@@ -224,7 +226,10 @@ export class DevRuntime {
     onEvent({ kind: 'replaying', records });
     const mapping = this.#mapping as EventSourceMapping;
     const shards = this.#stream.shards();
-    await Promise.all(shards.map(({ shardId }) => mapping.caughtUp(shardId, REPLAY_TIMEOUT_MS)));
+    const caughtUp = await Promise.all(
+      shards.map(({ shardId }) => mapping.caughtUp(shardId, REPLAY_TIMEOUT_MS)),
+    );
+    if (!caughtUp.every(Boolean)) return;
     onEvent({ kind: 'replayed', records, ms: Math.round(performance.now() - this.#startedMs) });
   }
 
@@ -235,6 +240,15 @@ export class DevRuntime {
     }
     await this.#stream.trimExpired(systemClock.nowMs(), cursors);
   }
+}
+
+function notCaughtUp(shardId: string): InvocationError {
+  return new InvocationError({
+    name: 'Timeout',
+    message: `${shardId} has records that no environment has folded yet`,
+    hint: 'look at the output of tidemark dev for what holds them up, then try again',
+    stack: null,
+  });
 }
 
 /** The data folder, ours alone. A pipeline that means something else than the one in the folder is refused. */

@@ -1,19 +1,25 @@
 /**
  * The event source mapping of one stream: for each shard, in order, one batch at a time; a batch that failed comes again,
- * cut in half, until it succeeds, without a limit to retries or to the age of records (design 3.1). How far it came is
+ * cut in half, until it succeeds, without a limit to retries or to the age of records. How far it came is
  * saved now and then only: after a crash it brings some records again, which the protocol does not mind.
  */
 import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { assert } from '../core/assert.ts';
+import {
+  CorruptStateFault,
+  NewerFormatFault,
+  ReplayGapFault,
+  TransientFault,
+} from '../core/faults.ts';
 import { BATCH_RECORDS_MAX } from '../core/limits.ts';
-import { type Position, START } from '../core/position.ts';
+import { comparePositions, type Position, START } from '../core/position.ts';
 import type { AggregateAnswer, AggregatePayload } from './aggregate-environment.ts';
 import { type EnvironmentPool, InvocationError } from './environment-pool.ts';
-import type { FunctionFailure } from './invocation.ts';
+import { type FunctionFailure, failureOf } from './invocation.ts';
 
 export interface EventSourceMappingOptions {
   readonly stream: LocalStream;
-  readonly pool: EnvironmentPool;
+  readonly pool: Pick<EnvironmentPool, 'invoke'>;
   /** How long a batch that is not full waits for more. */
   readonly batchWindowMs: number;
   /** HEAD's cursor of a shard's slice: where to go on when the saved position was trimmed. */
@@ -111,10 +117,10 @@ class ShardPoller {
       try {
         await this.#deliver();
         this.#failures = 0;
-        this.#limit = BATCH_RECORDS_MAX;
+        // Not at once: what killed a full batch may lie right behind.
+        this.#limit = Math.min(BATCH_RECORDS_MAX, this.#limit * 2);
       } catch (error) {
-        if (!(error instanceof InvocationError)) throw error;
-        await this.#afterFailure(error.failure);
+        await this.#afterFailure(failureBehind(error));
       }
     }
   }
@@ -130,13 +136,22 @@ class ShardPoller {
     const answer = (await pool.invoke(payload)) as AggregateAnswer;
     if (answer.outcome === 'trimmed') {
       // Retention never passes a cursor, so what is gone was folded.
-      this.#position = await cursorOf(this.#shardId);
-      this.#ordinal = this.#ordinalOf(this.#position);
+      const cursor = await cursorOf(this.#shardId);
+      if (comparePositions(cursor, this.#position) <= 0) throw this.#gapAfter(cursor);
+      this.#position = cursor;
+      this.#ordinal = this.#ordinalOf(cursor);
     }
     if (answer.outcome !== 'delivered') return;
     this.#position = answer.last;
     this.#ordinal += answer.count;
     stream.saveMappingPosition(this.#shardId, this.#position);
+  }
+
+  #gapAfter(cursor: Position): ReplayGapFault {
+    return new ReplayGapFault(
+      `the records of ${this.#shardId} after ${cursor.sequenceNumber} are gone, and no checkpoint holds them`,
+      { hint: 'stream.db was trimmed or replaced: put it back, or use an empty data folder' },
+    );
   }
 
   async #afterFailure(failure: FunctionFailure): Promise<void> {
@@ -185,4 +200,13 @@ class ShardPoller {
     assert(located.outcome === 'located', 'mapping-position-is-of-this-stream');
     return located.ordinal - 1;
   }
+}
+
+/** What of HEAD and the stream can fail as an invocation can: the batch waits. Anything else is a bug. */
+const WAITING = [CorruptStateFault, NewerFormatFault, ReplayGapFault, TransientFault];
+
+function failureBehind(error: unknown): FunctionFailure {
+  if (error instanceof InvocationError) return error.failure;
+  if (WAITING.some((fault) => error instanceof fault)) return failureOf(error);
+  throw error;
 }

@@ -40,7 +40,8 @@ export function serveInvocations(
   });
 }
 
-function failureOf(error: unknown): FunctionFailure {
+/** An error as a function's failure. */
+export function failureOf(error: unknown): FunctionFailure {
   if (!(error instanceof Error)) {
     return { name: 'Error', message: String(error), hint: null, stack: null };
   }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import type { Plan, ViewPlan } from '../../core/definition/plan.ts';
+import { formatHours } from '../../core/definition/duration.ts';
+import type { Plan, ViewPlan, WindowPlan } from '../../core/definition/plan.ts';
 import { planToJson } from '../../core/definition/plan-json.ts';
 import { jsonOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
@@ -30,8 +31,11 @@ function describePlan(plan: Plan, path: string): string {
 function describeView(view: ViewPlan): string {
   const keys = view.groupBy.map(({ name }) => name).join(', ');
   const by = keys === '' ? 'all records together' : `by ${keys}`;
-  const window =
-    view.window.kind === 'all' ? 'all time' : `windows of ${view.window.sizeMs / 1000} s`;
   const aggregates = view.aggregates.map(({ name }) => name).join(', ');
-  return `${aggregates} ${by}, ${window}`;
+  return `${aggregates} ${by}, ${describeWindow(view.window)}`;
+}
+
+function describeWindow(window: WindowPlan): string {
+  if (window.kind === 'all') return 'all time';
+  return `windows of ${window.days > 0 ? `${window.days}d` : formatHours(window.sizeMs)}`;
 }

@@ -136,6 +136,7 @@ function printText(event: RuntimeEvent): void {
       return;
     }
     case 'request-failed':
+    case 'trim-failed':
       console.error(event.error);
       return;
   }

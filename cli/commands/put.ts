@@ -3,6 +3,7 @@ import { PARTITION_KEY_LENGTH_MAX } from '../../core/limits.ts';
 import { DEFAULT_URL, jsonOption, pipelineOption, url } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
 import type { RecordProducer } from '../record-producer.ts';
+import { UsageError } from '../usage-error.ts';
 
 interface PutOptions {
   readonly key: string;
@@ -110,6 +111,7 @@ function report(
 }
 
 function explain(error: unknown, producer: RecordProducer, options: PutOptions): Error {
+  if (error instanceof UsageError) return error;
   const done = `${producer.acknowledgedCount.toLocaleString('en-US')} records were acknowledged before it`;
   const code = (error as { code?: string }).code;
   if (code === 'ECONNREFUSED' && !options.aws) {

@@ -24,7 +24,7 @@ export function quarantineCommand(): Command {
   return new Command('quarantine')
     .description('list the records that could not be processed; --json has their bytes whole')
     .addOption(queryUrlOption())
-    .option('--limit <n>', 'records of one answer', wholeNumber(1, 10_000))
+    .option('--limit <n>', 'records of one answer', wholeNumber(1, 1_000))
     .option('--next <token>', 'go on where an answer ended')
     .addOption(jsonOption())
     .action(

@@ -16,9 +16,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { unreachable } from '../../core/assert.ts';
 import { problem, refusalOfError } from './problem.ts';
 import { sniffProtocol } from './protocol-sniffer.ts';
+import { bodyRefusal, notAllowed, worded } from './refusal.ts';
 import { BodyBudget, type BodyRead, readBody } from './request-body.ts';
 import { refusalOf } from './request-guard.ts';
-import type { PortRequest, PortResponse, Refusal, Route } from './route.ts';
+import type { PortRequest, PortResponse, Route } from './route.ts';
 import { type Match, Router } from './router.ts';
 
 const MIB = 1024 * 1024;
@@ -167,6 +168,8 @@ export class PortServer {
             socket.resume();
             return;
           case 'http2':
+            // As HTTP/1 has it, a client that ends its side may still read. Here it has gone.
+            socket.allowHalfOpen = false;
             this.#http2.emit('connection', socket);
             return;
           default:
@@ -278,13 +281,17 @@ export class PortServer {
       ...answer.headers,
       'content-length': body.byteLength,
     };
-    const endsConnection = this.#closing !== null || answer.status === 413 || answer.status === 408;
-    if (endsConnection && request.httpVersionMajor === 1) headers['connection'] = 'close';
+    // The rest of a body that was given up on must not be taken for the next request.
+    const isCutShort = !request.complete;
+    if (request.httpVersionMajor === 1 && (isCutShort || this.#closing !== null)) {
+      headers['connection'] = 'close';
+    }
     // The two responses have the same shape, which their types do not show.
     const target = response as ServerResponse;
     target.writeHead(answer.status, headers);
-    if (request.method === 'HEAD') target.end();
-    else target.end(body);
+    target.end(request.method === 'HEAD' ? undefined : body, () => {
+      if (isCutShort && 'stream' in response) response.stream.close();
+    });
   }
 
   async #close(): Promise<void> {
@@ -314,34 +321,6 @@ function guarded(request: HttpRequest, method: string, path: string) {
     fetchSite: headers['sec-fetch-site'] as string | undefined,
     contentType: headers['content-type'],
   };
-}
-
-function bodyRefusal(outcome: 'too-large' | 'too-slow' | 'overloaded', bytesMax: number): Refusal {
-  switch (outcome) {
-    case 'too-large': {
-      const detail = `The body is larger than the ${bytesMax} bytes that are taken here.`;
-      return { status: 413, code: 'body-too-large', detail };
-    }
-    case 'too-slow':
-      return { status: 408, code: 'body-too-slow', detail: 'The body did not arrive in time.' };
-    case 'overloaded': {
-      const detail = 'Too many large requests at once: send this one again a little later.';
-      return { status: 503, code: 'try-again', detail };
-    }
-    default:
-      return unreachable(outcome);
-  }
-}
-
-function worded(route: Route | null, refusal: Refusal): PortResponse {
-  if (route?.refuse !== undefined) return route.refuse(refusal);
-  return problem(refusal.status, refusal.code, refusal.detail);
-}
-
-function notAllowed(method: string, path: string, allow: readonly string[]): PortResponse {
-  const detail = `${path} takes ${allow.join(', ')}, not ${method}.`;
-  const answer = problem(405, 'method-not-allowed', detail);
-  return { ...answer, headers: { ...answer.headers, allow: allow.join(', ') } };
 }
 
 function destroy(response: HttpResponse): void {

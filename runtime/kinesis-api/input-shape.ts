@@ -141,12 +141,12 @@ export function list<S extends Shape>(
   });
 }
 
-/** Bytes that a base64 string stands for if it is well formed. */
+/** Bytes that a base64 string stands for if it is well formed; some number from 0 up if it is not. */
 export function base64ByteLength(base64: string): number {
   const length = base64.length;
   if (length === 0) return 0;
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-  return (length >>> 2) * 3 - padding;
+  return Math.max(0, (length >>> 2) * 3 - padding);
 }
 
 export function isBody(value: unknown): value is Body {

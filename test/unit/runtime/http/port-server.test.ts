@@ -180,16 +180,18 @@ describe.each(PROTOCOLS)('one port over %s', (protocol, request) => {
 
   it('gives up on a body that does not come', async () => {
     const { port } = await listen([echo], { bodyTimeoutMs: 50 });
+    const headers = { 'content-type': 'application/json' };
+    const path = '/v1/echo/x';
     const answer = await new Promise<number>((resolve, reject) => {
       if (protocol === 'HTTP/2') {
         const session = http2.connect(`http://127.0.0.1:${port}`);
         onTestFinished(() => session.destroy());
-        const stream = session.request({ ':method': 'POST', ':path': '/v1/echo/x' });
-        stream.on('response', (headers) => resolve(Number(headers[':status'])));
+        const stream = session.request({ ':method': 'POST', ':path': path, ...headers });
+        stream.on('response', (received) => resolve(Number(received[':status'])));
         stream.on('error', reject);
         stream.write('{');
       } else {
-        const slow = http.request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/echo/x' });
+        const slow = http.request({ port, host: '127.0.0.1', method: 'POST', path, headers });
         slow.on('response', (response) => resolve(response.statusCode as number));
         slow.on('error', reject);
         slow.write('{');
@@ -418,7 +420,21 @@ describe('one port', () => {
     );
   });
 
-  it('closes although clients keep connections open, and cuts off what does not end', async () => {
+  it('closes at once when clients only keep their connections for later', async () => {
+    const server = await listen([health]);
+    const session = http2.connect(server.url);
+    await requestOn(session, { path: '/healthz' });
+    const agent = new http.Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const kept = http.get({ port: server.port, host: '127.0.0.1', path: '/healthz', agent });
+    const [response] = (await once(kept, 'response')) as [http.IncomingMessage];
+    await once(response.resume(), 'end');
+    const startMs = performance.now();
+    await server.close();
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+  });
+
+  it('closes although clients hang on to it, and cuts off what does not end', async () => {
     const never: Route = { method: 'GET', path: '/never', handle: () => new Promise(() => {}) };
     const server = await listen([health, never], { closeTimeoutMs: 100 });
     const session = http2.connect(server.url);

@@ -35,7 +35,7 @@ describe('errors that a route throws', () => {
   });
 
   it('do not show what is inside if they are ours', () => {
-    const refusal = refusalOfError(new Error('/home/me/secret'));
+    const refusal = refusalOfError(new Error('the secret of a stack'));
     expect(refusal).toMatchObject({ status: 500, code: 'internal' });
     expect(refusal.detail).not.toContain('secret');
     expect(refusalOfError(new InvariantFault('cursor-is-monotone')).detail).toContain(

@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  EnvironmentPool,
+  type EnvironmentPoolOptions,
+  InvocationError,
+} from '../../../runtime/environment-pool.ts';
+import type { Greeting, TrialPayload } from './trial-environment.ts';
+
+const pools: EnvironmentPool[] = [];
+
+function newPool(options: Partial<EnvironmentPoolOptions> = {}): EnvironmentPool {
+  const pool = new EnvironmentPool({
+    name: 'trial',
+    count: 1,
+    entry: new URL('./trial-environment.ts', import.meta.url),
+    workerData: null,
+    memoryMib: 64,
+    timeoutMs: 5_000,
+    ...options,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+});
+
+const invoke = (pool: EnvironmentPool, payload: TrialPayload) => pool.invoke(payload);
+const greet = (pool: EnvironmentPool, delayMs = 0) =>
+  invoke(pool, { kind: 'greet', delayMs }) as Promise<Greeting>;
+
+async function failureOf(promise: Promise<unknown>) {
+  const error = await promise.then(() => null).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(InvocationError);
+  return (error as InvocationError).failure;
+}
+
+describe('an environment', () => {
+  it('keeps its memory between invocations, which run one at a time and in order', async () => {
+    const pool = newPool();
+    const greetings = await Promise.all([greet(pool, 20), greet(pool), greet(pool)]);
+
+    expect(greetings.map(({ count }) => count)).toEqual([1, 2, 3]);
+    expect(new Set(greetings.map(({ threadId }) => threadId)).size).toBe(1);
+  });
+
+  it('answers a throw with the name, message and hint of the error, and lives on', async () => {
+    const pool = newPool();
+    const failure = await failureOf(invoke(pool, { kind: 'throw' }));
+
+    expect(failure).toMatchObject({
+      name: 'TransientFault',
+      message: 'the disk is full',
+      hint: 'free some space',
+    });
+    expect(failure.stack).toContain('trial-environment');
+    expect(await greet(pool)).toMatchObject({ count: 2 });
+  });
+
+  it('knows how much time an invocation has left', async () => {
+    const left = (await invoke(newPool({ timeoutMs: 4_000 }), { kind: 'time-left' })) as number;
+
+    expect(left).toBeGreaterThan(1_000);
+    expect(left).toBeLessThanOrEqual(4_000);
+  });
+
+  it.each([
+    ['ends', { kind: 'exit' }, 'Exit', 'the environment ended with code 3'],
+    ['is out of time', { kind: 'spin' }, 'Timeout', 'no answer within 1000 ms'],
+    ['is out of memory', { kind: 'eat' }, 'Error', 'the environment died'],
+  ] as const)(
+    'that %s takes only its own invocation with it',
+    async (_, payload, name, message) => {
+      const pool = newPool({ timeoutMs: payload.kind === 'spin' ? 1_000 : 9_000 });
+      await greet(pool);
+      const lost = failureOf(invoke(pool, payload));
+      const waiting = greet(pool);
+
+      const failure = await lost;
+      expect(failure.name).toBe(name);
+      expect(failure.message).toContain(message);
+      // A new one has taken its place.
+      expect(await waiting).toMatchObject({ count: 1 });
+    },
+  );
+
+  it('that cannot be loaded fails its invocation with the reason', async () => {
+    const entry = new URL('./no-such-environment.ts', import.meta.url);
+    const failure = await failureOf(greet(newPool({ entry })));
+
+    expect(failure.message).toContain('no-such-environment.ts');
+  });
+});
+
+describe('a pool', () => {
+  it('runs as many invocations at once as it has environments', async () => {
+    const pool = newPool({ count: 3 });
+    const greetings = await Promise.all([greet(pool, 100), greet(pool, 100), greet(pool, 100)]);
+
+    expect(new Set(greetings.map(({ threadId }) => threadId)).size).toBe(3);
+  });
+
+  it('routes to any that is free, at random', async () => {
+    const pool = newPool({ count: 2 });
+    const order: number[] = [];
+    for (let round = 0; round < 40; round++) order.push((await greet(pool)).threadId);
+
+    const changes = order.filter((id, index) => index > 0 && id !== order[index - 1]).length;
+    expect(new Set(order).size).toBe(2);
+    // Few changes would be a habit, as would one at each step. By chance that is one run in 50 million.
+    expect(changes).toBeGreaterThan(3);
+    expect(changes).toBeLessThan(39);
+  });
+
+  it('goes on with the others while one is busy', async () => {
+    const pool = newPool({ count: 2, timeoutMs: 1_500 });
+    const lost = failureOf(invoke(pool, { kind: 'spin' }));
+    const others = await Promise.all([greet(pool), greet(pool), greet(pool)]);
+
+    expect(new Set(others.map(({ threadId }) => threadId)).size).toBe(1);
+    expect((await lost).name).toBe('Timeout');
+  });
+
+  it('lets running invocations finish when it closes, and refuses waiting and new ones', async () => {
+    const pool = newPool();
+    const running = greet(pool, 200);
+    const waiting = failureOf(greet(pool));
+    const closed = pool.close();
+    const late = failureOf(greet(pool));
+
+    expect(await running).toMatchObject({ count: 1 });
+    for (const failure of [await waiting, await late]) {
+      expect(failure).toMatchObject({ name: 'Closed', message: 'the runtime is shutting down' });
+    }
+    await closed;
+  });
+
+  it('closes while an environment is dying', async () => {
+    const pool = newPool();
+    const lost = failureOf(invoke(pool, { kind: 'exit' }));
+    await pool.close();
+
+    expect((await lost).name).toBe('Exit');
+  });
+});
