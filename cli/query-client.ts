@@ -19,7 +19,12 @@ export async function callQueryApi<T>(queryUrl: string, path: string, body?: unk
     const message = `nothing answers at ${queryUrl}: start it with 'tidemark dev', or name another place with --query-url`;
     throw new Error(message, { cause });
   }
-  const text = await response.text();
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (cause) {
+    throw new Error(`${queryUrl} went away while it answered: try again`, { cause });
+  }
   if (response.ok) return JSON.parse(text) as T;
   throw new Error(messageOf(response.status, text));
 }

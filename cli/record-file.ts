@@ -79,23 +79,34 @@ async function* parquetRecords(path: string): AsyncGenerator<string> {
 
 async function* linesOf(path: string): AsyncGenerator<string> {
   const input = path === '-' ? process.stdin : createReadStream(path);
+  let isFirst = true;
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (line.trim() !== '') yield line;
+    const text = isFirst ? line.replace(BYTE_ORDER_MARK, '') : line;
+    isFirst = false;
+    if (text.trim() !== '') yield text;
   }
 }
 
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
 async function* csvRecords(path: string): AsyncGenerator<string> {
-  let header: string[] | null = null;
+  let names: string[] | null = null;
+  let row = 0;
   for await (const fields of csvRows(path)) {
-    if (header === null) {
-      header = fields;
+    row++;
+    if (names === null) {
+      names = fields.map((name) => JSON.stringify(name));
       continue;
     }
-    const names = header;
-    const members = fields
-      .slice(0, names.length)
-      .map((text, index) => `${JSON.stringify(names[index])}:${csvValue(text)}`);
-    yield `{${members.join(',')}}`;
+    const isEmpty = fields.length === 1 && fields[0] === '';
+    if (isEmpty && names.length > 1) continue;
+    if (fields.length > names.length) {
+      throw new Error(
+        `row ${row} of ${path} has ${fields.length} fields, and its header names ${names.length}: quote fields that have commas in them`,
+      );
+    }
+    const values = fields.map(csvValue);
+    yield `{${values.map((value, index) => `${names?.[index]}:${value}`).join(',')}}`;
   }
 }
 
@@ -105,6 +116,7 @@ async function* csvRows(path: string): AsyncGenerator<string[]> {
   let field = '';
   let isQuoted = false;
   let afterQuote = false;
+  let isFirst = true;
   const endRow = () => {
     const ended = [...row, field];
     row = [];
@@ -113,7 +125,9 @@ async function* csvRows(path: string): AsyncGenerator<string[]> {
     return ended;
   };
   for await (const chunk of createReadStream(path, 'utf8')) {
-    for (const character of chunk as string) {
+    const text = isFirst ? (chunk as string).replace(BYTE_ORDER_MARK, '') : (chunk as string);
+    isFirst = false;
+    for (const character of text) {
       if (isQuoted) {
         if (character === '"') {
           isQuoted = false;
@@ -132,6 +146,7 @@ async function* csvRows(path: string): AsyncGenerator<string[]> {
       else if (character !== '\r') field += character;
     }
   }
+  if (isQuoted) throw new Error(`${path} ends inside a quoted field: its last quote is missing`);
   if (field !== '' || row.length > 0) yield endRow();
 }
 

@@ -1,67 +1,169 @@
 /**
- * The quarantine as a reader sees it: the index, and what the newest deltas put aside and the index may not list yet.
+ * The quarantine as a reader sees it: what the index lists, and what the newest delta of each slice put aside, which the
+ * index may not list yet. HEADs are read before the index, so that nothing falls between the two; what the index lists of
+ * epochs after those HEADs is left for the next look.
  */
+import {
+  QUARANTINE_ANSWER_BYTES_MAX,
+  QUARANTINE_LIMIT_DEFAULT,
+  QUARANTINE_LIMIT_MAX,
+} from '../limits.ts';
 import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../ports.ts';
-import { type Asked, badRequest } from './query-problem.ts';
+import { toBase64 } from './base64.ts';
+import { type QueryParameters, readLimit } from './parameter-values.ts';
+import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';
 import type { SliceSnapshot } from './slice-reader.ts';
-import type { Parameters } from './view-request.ts';
+import { openToken, sealToken } from './token.ts';
 
 export interface QuarantineRequest {
+  /** The id after which to go on. */
   readonly after: string | null;
   readonly limit: number;
 }
 
+export interface ListedRecord {
+  readonly id: string;
+  readonly shardId: string;
+  readonly sequenceNumber: string;
+  readonly subSequence: number;
+  readonly reason: string;
+  readonly detail: string;
+  /** ISO 8601. */
+  readonly arrival: string;
+  readonly partitionKey: string;
+  /** The producer's bytes, base64. */
+  readonly data: string;
+}
+
 export interface QuarantineList {
-  readonly records: readonly (QuarantinedRecord & { readonly id: string })[];
+  readonly records: readonly ListedRecord[];
   readonly next: string | null;
 }
 
-const LIMIT_DEFAULT = 100;
-const LIMIT_MAX = 1_000;
-/** Data of one answer, about: the last record may go beyond it. */
-const ANSWER_BYTES = 2 * 1024 * 1024;
+const PARAMETERS = ['limit', 'next'];
 
-export function parseQuarantineRequest(parameters: Parameters): Asked<QuarantineRequest> {
-  let after: string | null = null;
-  let limit = LIMIT_DEFAULT;
-  for (const [name, value] of parameters) {
-    if (name === 'next') after = value;
-    else if (name === 'limit' && /^\d+$/.test(value) && +value >= 1 && +value <= LIMIT_MAX)
-      limit = +value;
-    else if (name === 'limit') {
-      const where = { path: name, expected: `a whole number from 1 to ${LIMIT_MAX}`, found: value };
-      return { ok: false, problem: badRequest('wrong-limit', 'limit is out of bounds.', where) };
-    } else {
-      const where = { path: name, expected: 'limit, next', found: name };
-      const detail = `There is no parameter '${name}'.`;
-      return { ok: false, problem: badRequest('unknown-parameter', detail, where) };
+export function parseQuarantineRequest(parameters: QueryParameters): Asked<QuarantineRequest> {
+  return asked(() => {
+    const single = new Map<string, string>();
+    for (const [name, value] of parameters) {
+      if (!PARAMETERS.includes(name)) refuseUnknown(name, PARAMETERS);
+      if (single.has(name)) refuseRepeated(name, value);
+      single.set(name, value);
     }
-  }
-  return { ok: true, value: { after, limit } };
+    const limit = single.get('limit');
+    return {
+      after: readAfter(single.get('next')),
+      limit:
+        limit === undefined ? QUARANTINE_LIMIT_DEFAULT : readLimit(limit, QUARANTINE_LIMIT_MAX),
+    };
+  });
 }
 
+function readAfter(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  return (
+    openToken(text, (reader) => reader.string()) ??
+    refuse('wrong-next', 'next is not what an answer gave.', {
+      path: 'next',
+      expected: 'the whole next of an earlier answer',
+      found: text.length > 40 ? `${text.slice(0, 40)}…` : text,
+    })
+  );
+}
+
+/** `slices` are as their HEADs said just now. */
 export async function listQuarantine(
   { after, limit }: QuarantineRequest,
-  snapshots: readonly SliceSnapshot[],
+  slices: readonly SliceSnapshot[],
   index: QuarantineIndex,
 ): Promise<QuarantineList> {
-  const byId = new Map<string, QuarantinedRecord>();
-  for (const record of await index.list(after, limit + 1)) byId.set(quarantineId(record), record);
-  for (const { head, checkpoint } of snapshots) {
-    const { sliceId, shardId, timeline, epoch, planHash } = head;
-    for (const entry of checkpoint.quarantined) {
-      const record = { ...entry, sliceId, shardId, timeline, epoch, planHash };
-      const id = quarantineId(record);
-      if (after === null || id > after) byId.set(id, record);
-    }
-  }
-  const all = [...byId].sort(([a], [b]) => (a < b ? -1 : 1));
-  const records: (QuarantinedRecord & { id: string })[] = [];
+  const pending = pendingRecords(slices, after);
+  const records: ListedRecord[] = [];
   let byteLength = 0;
-  for (const [id, record] of all) {
-    if (records.length === limit || byteLength > ANSWER_BYTES) break;
-    records.push({ ...record, id });
+  for await (const record of recordsInOrder(pending, indexed(after, slices, index))) {
+    const isFull =
+      records.length === limit ||
+      (records.length > 0 && byteLength + record.data.length > QUARANTINE_ANSWER_BYTES_MAX);
+    if (isFull) return { records, next: nextAfter(records) };
     byteLength += record.data.length;
+    records.push(listed(record));
   }
-  return { records, next: records.length < all.length ? (records.at(-1)?.id ?? null) : null };
+  return { records, next: null };
+}
+
+function nextAfter(records: readonly ListedRecord[]): string {
+  return sealToken((writer) => writer.string((records.at(-1) as ListedRecord).id));
+}
+
+/** What the newest deltas put aside, by id. */
+function pendingRecords(
+  slices: readonly SliceSnapshot[],
+  after: string | null,
+): QuarantinedRecord[] {
+  return slices
+    .flatMap(({ head, checkpoint }) => {
+      const { sliceId, shardId, timeline, epoch, planHash } = head;
+      return checkpoint.quarantined.map((entry) => {
+        return { ...entry, sliceId, shardId, timeline, epoch, planHash };
+      });
+    })
+    .filter((record) => after === null || quarantineId(record) > after)
+    .sort((a, b) => (quarantineId(a) < quarantineId(b) ? -1 : 1));
+}
+
+/** Records that the index reads at a time: each may be as large as a record gets. */
+const CHUNK = 32;
+
+async function* indexed(
+  after: string | null,
+  slices: readonly SliceSnapshot[],
+  index: QuarantineIndex,
+): AsyncGenerator<QuarantinedRecord> {
+  const heads = new Map(slices.map(({ head }) => [head.sliceId, head]));
+  let last = after;
+  for (;;) {
+    const records = await index.list(last, CHUNK);
+    for (const record of records) {
+      const head = heads.get(record.sliceId);
+      const isKnown =
+        head !== undefined && record.timeline <= head.timeline && record.epoch <= head.epoch;
+      if (isKnown) yield record;
+    }
+    const end = records.at(-1);
+    if (end === undefined || records.length < CHUNK) return;
+    last = quarantineId(end);
+  }
+}
+
+/** Both, each id once. */
+async function* recordsInOrder(
+  pending: readonly QuarantinedRecord[],
+  stored: AsyncGenerator<QuarantinedRecord>,
+): AsyncGenerator<QuarantinedRecord> {
+  let at = 0;
+  for await (const record of stored) {
+    const id = quarantineId(record);
+    for (; at < pending.length; at++) {
+      const other = pending[at] as QuarantinedRecord;
+      const otherId = quarantineId(other);
+      if (otherId > id) break;
+      if (otherId < id) yield other;
+    }
+    yield record;
+  }
+  yield* pending.slice(at);
+}
+
+function listed(record: QuarantinedRecord): ListedRecord {
+  return {
+    id: quarantineId(record),
+    shardId: record.shardId,
+    sequenceNumber: record.sequenceNumber,
+    subSequence: record.subSequence,
+    reason: record.reason,
+    detail: record.detail,
+    arrival: new Date(record.arrivalMs).toISOString(),
+    partitionKey: record.partitionKey,
+    data: toBase64(record.data),
+  };
 }

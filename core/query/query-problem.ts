@@ -1,8 +1,11 @@
 /**
  * Why a query is not answered: what application/problem+json says. `code` is for programs, `detail` for people.
  */
+import { nearestWord } from '../definition/spelling.ts';
+import { CorruptStateFault, NewerFormatFault, TransientFault } from '../faults.ts';
+
 export interface QueryProblem {
-  readonly status: 400 | 404 | 405 | 410 | 503;
+  readonly status: 400 | 404 | 405 | 410 | 500 | 503;
   readonly title: string;
   readonly code: string;
   readonly detail: string;
@@ -16,10 +19,76 @@ export type Asked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: QueryProblem };
 
-export function badRequest(
+/** Thrown inside a parser, caught where it begins: what it reads is refused. */
+export class Refused extends Error {
+  readonly problem: QueryProblem;
+
+  constructor(problem: QueryProblem) {
+    super(problem.detail);
+    this.problem = problem;
+  }
+}
+
+/** What `parse` returns, or the problem that it refused with. */
+export function asked<T>(parse: () => T): Asked<T> {
+  try {
+    return { ok: true, value: parse() };
+  } catch (error) {
+    if (error instanceof Refused) return { ok: false, problem: error.problem };
+    throw error;
+  }
+}
+
+/** A wrong parameter: `detail` says why, `expected` what would do. */
+export function refuse(
   code: string,
   detail: string,
-  where: Pick<QueryProblem, 'path' | 'expected' | 'found'> = {},
-): QueryProblem {
-  return { status: 400, title: 'Bad Request', code, detail, ...where };
+  where: { readonly path: string; readonly expected: string; readonly found: string },
+): never {
+  throw new Refused({ status: 400, title: 'Bad Request', code, detail, ...where });
+}
+
+const LATER = new Map([['asOf', 'asOf is not supported in this version: leave it out.']]);
+
+/** A parameter that nobody knows; `known` are those that there are. */
+export function refuseUnknown(name: string, known: readonly string[]): never {
+  const isField = known.includes(`key.${name}`);
+  const meant = isField ? `: did you mean 'key.${name}'?` : didYouMean(name, known);
+  const detail = LATER.get(name) ?? `There is no parameter '${name}'${meant}`;
+  const expected = known.length === 0 ? 'no parameters' : known.join(', ');
+  return refuse('unknown-parameter', detail, { path: name, expected, found: name });
+}
+
+export function refuseRepeated(name: string, text: string): never {
+  const where = { path: name, expected: `${name} once`, found: text };
+  return refuse('repeated-parameter', `${name} was given twice.`, where);
+}
+
+/** The end of a sentence about a word that is not known. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const nearest = nearestWord(word, candidates);
+  return nearest === null ? '.' : `: did you mean '${nearest}'?`;
+}
+
+export function gone(detail: string, path: string): QueryProblem {
+  return { status: 410, title: 'Gone', code: 'snapshot-gone', detail, path };
+}
+
+/** What a fault tells whoever asked; null for a bug, which is nobody's answer. */
+export function problemOfFault(fault: unknown): QueryProblem | null {
+  if (fault instanceof TransientFault) {
+    const detail = withHint(fault);
+    return { status: 503, title: 'Service Unavailable', code: 'try-again', detail };
+  }
+  if (fault instanceof CorruptStateFault) return broken('corrupt-state', withHint(fault));
+  if (fault instanceof NewerFormatFault) return broken('newer-format', withHint(fault));
+  return null;
+}
+
+function broken(code: string, detail: string): QueryProblem {
+  return { status: 500, title: 'Internal Server Error', code, detail };
+}
+
+function withHint(fault: { readonly message: string; readonly hint: string | undefined }): string {
+  return fault.hint === undefined ? fault.message : `${fault.message}: ${fault.hint}`;
 }

@@ -1,15 +1,13 @@
 /**
- * A reader's warm image of one slice: it follows HEAD by deltas, or restores. A snapshot is exactly one epoch; the image
- * moves with the next `refresh`, so whoever uses one does so before that.
+ * A reader's warm image of one slice: it follows HEAD by deltas, or restores. The image is at exactly one epoch, and moves
+ * with the next `follow`: whoever uses it does so before that.
  */
-
-import type { BlobStores } from '../checkpoint/blobs.ts';
-import { MissingBlob } from '../checkpoint/blobs.ts';
+import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { type Head, parseHead } from '../checkpoint/head.ts';
-import { sameBlob } from '../checkpoint/names.ts';
+import { type BlobReference, sameBlob } from '../checkpoint/names.ts';
 import { advance, type Checkpoint, restore } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
-import { TransientFault } from '../faults.ts';
+import { CorruptStateFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore } from '../ports.ts';
 
 export interface SliceSnapshot {
@@ -17,50 +15,61 @@ export interface SliceSnapshot {
   readonly checkpoint: Checkpoint;
 }
 
-/** A HEAD that is read again may name blobs that were there; twice in a row that hardly ever fails. */
+/** A HEAD that is read again may have moved on again; twice in a row that hardly ever happens. */
 const ATTEMPTS_MAX = 5;
 
 export class SliceReader {
   readonly #plan: Plan;
-  readonly #sliceId: string;
   readonly #heads: CheckpointStore;
   readonly #blobs: BlobStores;
   #snapshot: SliceSnapshot | null = null;
 
-  constructor(plan: Plan, sliceId: string, heads: CheckpointStore, blobs: BlobStores) {
+  constructor(plan: Plan, heads: CheckpointStore, blobs: BlobStores) {
     this.#plan = plan;
-    this.#sliceId = sliceId;
     this.#heads = heads;
     this.#blobs = blobs;
   }
 
-  /** The newest epoch, or null if the slice has no HEAD. Not to be called while another call runs. */
-  async refresh(): Promise<SliceSnapshot | null> {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const item = await this.#heads.readHead(this.#sliceId);
-      if (item === null) return null;
-      const head = parseHead(item);
+  /**
+   * The slice at `head`, or at a newer one if retention was faster. Not to be called while another call runs. Throws
+   * `TransientFault`, or `CorruptStateFault` when what HEAD names is not there or not what was written.
+   */
+  async follow(head: Head): Promise<SliceSnapshot> {
+    let wanted = head;
+    for (let attempt = 1; ; attempt++) {
+      const known = this.#snapshot;
+      // An advance that breaks off leaves an image between two epochs.
+      this.#snapshot = null;
       try {
-        this.#snapshot = await this.#follow(head);
+        this.#snapshot = { head: wanted, checkpoint: await this.#reach(wanted, known) };
         return this.#snapshot;
       } catch (fault) {
-        // An advance that broke off leaves an image between two epochs.
-        this.#snapshot = null;
-        if (!(fault instanceof MissingBlob)) throw fault;
+        const mayHaveMoved = fault instanceof MissingBlob;
+        const mayBeTheImage = fault instanceof CorruptStateFault && known !== null;
+        if (attempt === ATTEMPTS_MAX || !(mayHaveMoved || mayBeTheImage)) throw fault;
+        const newest = await this.#readHead(wanted.sliceId);
+        // Restored from scratch, and HEAD still says the same: it is gone for good.
+        if (known === null && newest.revision === wanted.revision) throw fault;
+        wanted = newest;
       }
     }
-    throw new TransientFault(
-      `slice ${this.#sliceId} moved on ${ATTEMPTS_MAX} times while it was read`,
-    );
   }
 
-  async #follow(head: Head): Promise<SliceSnapshot> {
-    const known = this.#snapshot;
-    if (known === null) return { head, checkpoint: await restore(this.#plan, head, this.#blobs) };
-    const isSame =
-      head.delta === null || (known.head.delta !== null && sameBlob(known.head.delta, head.delta));
-    if (isSame) return { head, checkpoint: known.checkpoint };
-    const checkpoint = await advance(known.checkpoint, known.head.delta, head, this.#blobs);
-    return { head, checkpoint };
+  /** The warm image, if it is at the epoch of this delta. */
+  at(delta: BlobReference | null): Checkpoint | null {
+    const known = this.#snapshot?.head.delta ?? null;
+    if (this.#snapshot === null || known === null || delta === null) return null;
+    return sameBlob(known, delta) ? this.#snapshot.checkpoint : null;
+  }
+
+  #reach(head: Head, known: SliceSnapshot | null): Promise<Checkpoint> {
+    if (known === null) return restore(this.#plan, head, this.#blobs);
+    return advance(known.checkpoint, known.head.delta, head, this.#blobs);
+  }
+
+  async #readHead(sliceId: string): Promise<Head> {
+    const item = await this.#heads.readHead(sliceId);
+    if (item === null) throw new TransientFault(`HEAD of ${sliceId} went while it was read`);
+    return parseHead(item);
   }
 }

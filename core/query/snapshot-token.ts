@@ -1,65 +1,87 @@
 /**
- * The `next` of an answer: which epochs it came from and where the following page begins, so that any environment can go
- * on with exactly the same rows. Opaque to clients, checked when it comes back.
+ * The `next` of a view's answer: which epochs it came from and where the following page begins, so that any environment
+ * can go on with exactly the same rows, whatever was written since.
  */
-import { ByteReader, ByteWriter } from '../bytes.ts';
+import type { ByteReader, ByteWriter } from '../bytes.ts';
+import type { SliceStatus } from '../checkpoint/head.ts';
 import { type BlobReference, decodeReference, encodeReference } from '../checkpoint/names.ts';
 import type { EpochReference } from '../checkpoint/restore.ts';
-import { crc32c } from '../crc32c.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { openToken, sealToken } from './token.ts';
+
+/** Where a row stands among the others: by the value that orders them, if any, then by key and window. */
+export interface RowPosition {
+  /** Null where rows are ordered by key alone, or the row's group has no value. */
+  readonly value: number | null;
+  readonly key: Uint8Array;
+  readonly windowStartMs: number;
+}
+
+/** One slice of a snapshot. */
+export interface PinnedSlice extends EpochReference {
+  readonly status: SliceStatus;
+}
 
 export interface SnapshotToken {
+  /** When the first page was answered. */
   readonly issuedMs: number;
-  /** Rows that were answered before. */
-  readonly offset: number;
-  /** Of everything that was asked but `next` itself. */
+  /** Of everything that was asked, but for what may change from page to page. */
   readonly questionHash: string;
-  readonly slices: readonly EpochReference[];
+  /** The last row that was answered. */
+  readonly after: RowPosition;
+  readonly slices: readonly PinnedSlice[];
 }
 
-const VERSION = 1;
+const STATUSES: readonly SliceStatus[] = ['OPEN', 'RECOVERING', 'OPENING', 'SEALED'];
 
-export function encodeToken(token: SnapshotToken): string {
-  const writer = new ByteWriter();
-  writer.u8(VERSION);
-  writer.f64(token.issuedMs);
-  writer.varint(token.offset);
-  writer.string(token.questionHash);
-  writer.varint(token.slices.length);
-  for (const { sliceId, base, delta } of token.slices) {
-    writer.string(sliceId);
-    encodeOptional(base, writer);
-    encodeOptional(delta, writer);
-  }
-  writer.u32(crc32c(writer.peek()));
-  const text = Array.from(writer.peek(), (byte) => String.fromCharCode(byte)).join('');
-  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+export function encodeSnapshotToken(token: SnapshotToken): string {
+  return sealToken((writer) => {
+    writer.f64(token.issuedMs);
+    writer.string(token.questionHash);
+    encodeRowPosition(token.after, writer);
+    writer.varint(token.slices.length);
+    for (const { sliceId, status, base, delta } of token.slices) {
+      writer.string(sliceId);
+      writer.u8(STATUSES.indexOf(status));
+      encodeOptional(base, writer);
+      encodeOptional(delta, writer);
+    }
+  });
 }
 
-/** Null for a text that `encodeToken` did not make. */
-export function decodeToken(text: string): SnapshotToken | null {
-  try {
-    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-    const body = bytes.subarray(0, bytes.length - 4);
-    const checksum = new ByteReader(bytes.subarray(body.length)).u32();
-    if (checksum !== crc32c(body)) return null;
-    const reader = new ByteReader(body);
-    if (reader.u8() !== VERSION) return null;
-    const token = {
-      issuedMs: reader.f64(),
-      offset: reader.varint(),
-      questionHash: reader.string(),
-      slices: Array.from({ length: reader.varint() }, () => ({
-        sliceId: reader.string(),
-        base: decodeOptional(reader),
-        delta: decodeOptional(reader),
-      })),
-    };
-    reader.end();
-    return token;
-  } catch {
-    return null;
-  }
+/** Null for a text that `encodeSnapshotToken` did not make. */
+export function decodeSnapshotToken(text: string): SnapshotToken | null {
+  return openToken(text, (reader) => {
+    const issuedMs = reader.f64();
+    const questionHash = reader.string();
+    const after = decodeRowPosition(reader);
+    const slices: PinnedSlice[] = [];
+    const sliceCount = reader.varint();
+    while (slices.length < sliceCount) slices.push(decodeSlice(reader));
+    return { issuedMs, questionHash, after, slices };
+  });
+}
+
+function decodeSlice(reader: ByteReader): PinnedSlice {
+  const sliceId = reader.string();
+  const status = STATUSES[reader.u8()];
+  if (status === undefined) throw new CorruptStateFault('a token with an unknown status');
+  return { sliceId, status, base: decodeOptional(reader), delta: decodeOptional(reader) };
+}
+
+function encodeRowPosition({ value, key, windowStartMs }: RowPosition, writer: ByteWriter): void {
+  writer.u8(value === null ? 0 : 1);
+  if (value !== null) writer.f64(value);
+  writer.bytes(key);
+  writer.signedVarint(windowStartMs);
+}
+
+function decodeRowPosition(reader: ByteReader): RowPosition {
+  return {
+    value: reader.u8() === 1 ? reader.f64() : null,
+    key: reader.bytes().slice(),
+    windowStartMs: reader.signedVarint(),
+  };
 }
 
 function encodeOptional(reference: BlobReference | null, writer: ByteWriter): void {

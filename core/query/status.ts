@@ -3,8 +3,9 @@
  */
 import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
 import type { Plan } from '../definition/plan.ts';
-import type { CheckpointStore, Clock, HashRange, RecordSource } from '../ports.ts';
-import { addCounts, noRecords, type RecordCounts } from '../state/counters.ts';
+import { TransientFault } from '../faults.ts';
+import type { CheckpointStore, Clock, HashRange, RecordSource, SourceRead } from '../ports.ts';
+import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 
 export interface PipelineStatus {
@@ -12,7 +13,7 @@ export interface PipelineStatus {
   readonly plan: { readonly ordinal: number; readonly hash: string };
   readonly records: Readonly<RecordCounts>;
   readonly digest: string;
-  /** Of the slices that had a record; null if none had. ISO 8601. */
+  /** The lowest of the live slices that had a record; null if none had. ISO 8601. */
   readonly watermark: string | null;
   readonly slices: readonly SliceStanding[];
 }
@@ -29,8 +30,13 @@ export interface SliceStanding {
   readonly cursor: string;
   readonly delivered: string;
   readonly watermark: string | null;
-  /** Since the oldest record arrived that no checkpoint holds; 0 if all are held. */
-  readonly behindMs: number;
+  /** Consumed, whatever became of them. */
+  readonly records: number;
+  /**
+   * Since the oldest record arrived that no checkpoint holds; 0 if all are held. Null if the stream does not say: it has
+   * no longer the records that follow, or does not answer now.
+   */
+  readonly behindMs: number | null;
   readonly checkpointAgeMs: number | null;
   readonly entries: number;
   readonly stateBytes: number;
@@ -60,10 +66,17 @@ export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<Pi
   };
 }
 
-/** The lowest of the slices that had a record; null if none had. */
-export function watermarkOf(heads: readonly Pick<Head, 'watermarkMs'>[]): number | null {
-  const live = heads.map(({ watermarkMs }) => watermarkMs).filter(Number.isFinite);
-  return live.length === 0 ? null : Math.min(...live);
+/** The lowest of the live slices that had a record with a time; null if none had. */
+export function watermarkOf(
+  slices: readonly Pick<Head, 'status' | 'watermarkMs'>[],
+): number | null {
+  let lowestMs: number | null = null;
+  for (const { status, watermarkMs } of slices) {
+    // A sealed slice takes no more records: its children have what it had.
+    if (status === 'SEALED' || watermarkMs === Number.NEGATIVE_INFINITY) continue;
+    lowestMs = Math.min(lowestMs ?? watermarkMs, watermarkMs);
+  }
+  return lowestMs;
 }
 
 export function isoOf(timeMs: number | null): string | null {
@@ -71,9 +84,8 @@ export function isoOf(timeMs: number | null): string | null {
 }
 
 async function standing(head: Head, { source, clock }: StatusPorts): Promise<SliceStanding> {
+  const behindMs = await behind(head, source, clock);
   const nowMs = clock.nowMs();
-  const next = await source.readAfter(head.shardId, head.cursor, 1);
-  const oldest = next.outcome === 'records' ? next.records[0] : undefined;
   return {
     id: head.sliceId,
     range: head.range,
@@ -86,9 +98,25 @@ async function standing(head: Head, { source, clock }: StatusPorts): Promise<Sli
     cursor: head.cursor.sequenceNumber,
     delivered: head.delivered.sequenceNumber,
     watermark: isoOf(head.watermarkMs),
-    behindMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.arrivalMs),
+    records: totalRecords(head.counts),
+    behindMs,
     checkpointAgeMs: head.flippedMs === 0 ? null : Math.max(0, nowMs - head.flippedMs),
     entries: head.entryCount,
     stateBytes: head.stateBytes,
   };
+}
+
+async function behind(head: Head, source: RecordSource, clock: Clock): Promise<number | null> {
+  let answer: SourceRead;
+  try {
+    answer = await source.readAfter(head.shardId, head.cursor, 1);
+  } catch (fault) {
+    // One shard that does not answer now is no reason to say nothing of the others.
+    if (fault instanceof TransientFault) return null;
+    throw fault;
+  }
+  if (answer.outcome === 'trimmed') return null;
+  const [oldest] = answer.records;
+  if (oldest !== undefined) return Math.max(0, clock.nowMs() - oldest.arrivalMs);
+  return answer.reachedTip ? 0 : null;
 }

@@ -3,16 +3,29 @@
  */
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { hashTextHex } from '../hash.ts';
-import { QUERY_LIMIT_MAX } from '../limits.ts';
-import { isSequenceNumber } from '../position.ts';
+import { AFTER_COUNT_MAX, QUERY_LIMIT_DEFAULT, QUERY_LIMIT_MAX } from '../limits.ts';
 import type { GroupValue } from '../state/group-key.ts';
-import { type Asked, badRequest, type QueryProblem } from './query-problem.ts';
-import { decodeToken, type SnapshotToken } from './snapshot-token.ts';
-
-/** Parameters of a request, in order; a name may repeat. */
-export type Parameters = readonly (readonly [name: string, value: string])[];
+import {
+  type QueryParameters,
+  type RecordAddress,
+  readGroupValue,
+  readLimit,
+  readRecordAddress,
+  readTime,
+} from './parameter-values.ts';
+import {
+  type Asked,
+  asked,
+  didYouMean,
+  Refused,
+  refuse,
+  refuseRepeated,
+  refuseUnknown,
+} from './query-problem.ts';
+import { decodeSnapshotToken, type SnapshotToken } from './snapshot-token.ts';
 
 export interface RowOrder {
+  /** By index of the view's aggregates. */
   readonly aggregate: number;
   /** Of a quantile: which of its ranks; otherwise null. */
   readonly rank: string | null;
@@ -27,247 +40,189 @@ export interface ViewRequest {
   readonly key: readonly (GroupValue | undefined)[];
   /** Text that the first group field without a wanted value must begin with. */
   readonly prefix: string | null;
-  /** Window starts in [startMs, endMs). */
+  /** Windows that start in [startMs, endMs). */
   readonly startMs: number | null;
   readonly endMs: number | null;
   readonly order: RowOrder | null;
   readonly limit: number;
-  readonly after: readonly { readonly shardId: string; readonly sequenceNumber: string }[];
+  /** Records that must be in before the answer counts as reached. */
+  readonly after: readonly RecordAddress[];
   readonly next: SnapshotToken | null;
   readonly questionHash: string;
 }
 
-const LIMIT_DEFAULT = 100;
-const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/;
-const SINGLE = ['prefix', 'start', 'end', 'order', 'limit', 'next'] as const;
-
-class Refused extends Error {
-  readonly problem: QueryProblem;
-
-  constructor(problem: QueryProblem) {
-    super(problem.detail);
-    this.problem = problem;
-  }
-}
+const SINGLE = ['prefix', 'start', 'end', 'order', 'limit', 'next'];
+/** What may change from page to page of one question. */
+const NOT_THE_QUESTION = new Set(['next', 'limit', 'after']);
+const HASH_DIGITS = 16;
 
 export function parseViewRequest(
   plan: Plan,
   viewName: string,
-  parameters: Parameters,
+  parameters: QueryParameters,
 ): Asked<ViewRequest> {
-  try {
-    return { ok: true, value: parse(plan, viewName, parameters) };
-  } catch (error) {
-    if (error instanceof Refused) return { ok: false, problem: error.problem };
-    throw error;
-  }
+  return asked(() => {
+    const viewIndex = plan.views.findIndex(({ name }) => name === viewName);
+    const view = plan.views[viewIndex];
+    if (view === undefined) return refuseView(plan, viewName);
+    return { viewIndex, ...parse(view, parameters) };
+  });
 }
 
-function parse(plan: Plan, viewName: string, parameters: Parameters): ViewRequest {
-  const viewIndex = plan.views.findIndex(({ name }) => name === viewName);
-  const view = plan.views[viewIndex];
-  if (view === undefined) throw new Refused(noSuchView(plan, viewName));
+function parse(view: ViewPlan, parameters: QueryParameters): Omit<ViewRequest, 'viewIndex'> {
   const single = new Map<string, string>();
   const key: (GroupValue | undefined)[] = view.groupBy.map(() => undefined);
-  const after: ViewRequest['after'][number][] = [];
+  const after: RecordAddress[] = [];
   for (const [name, value] of parameters) {
-    if (name === 'after') after.push(parseAfter(value));
-    else if (name.startsWith('key.')) setKey(view, key, name, value);
-    else if (!(SINGLE as readonly string[]).includes(name)) refuseUnknown(name);
-    else if (single.has(name)) {
-      refuse('repeated-parameter', `${name} was given twice.`, name, 'it once', value);
-    } else single.set(name, value);
+    if (name === 'after') after.push(readRecordAddress(value));
+    else if (name.startsWith('key.')) readKey(view, key, name, value);
+    else if (!SINGLE.includes(name)) refuseUnknown(name, knownParameters(view));
+    else if (single.has(name)) refuseRepeated(name, value);
+    else single.set(name, value);
   }
-  const prefix = single.get('prefix') ?? null;
-  if (prefix !== null && !key.includes(undefined)) {
-    refuse(
-      'no-field-for-prefix',
-      `Every group field of '${view.name}' has a wanted value already, so there is none for prefix.`,
-      'prefix',
-      'a group field without key.{field}',
-      prefix,
-    );
+  if (after.length > AFTER_COUNT_MAX) {
+    refuse('too-many-after', `after was given ${after.length} times.`, {
+      path: 'after',
+      expected: `at most ${AFTER_COUNT_MAX} records: of each shard the last one is enough`,
+      found: String(after.length),
+    });
   }
+  const limit = single.get('limit');
   return {
     view,
-    viewIndex,
     key,
-    prefix,
-    startMs: parseTime(view, 'start', single.get('start')),
-    endMs: parseTime(view, 'end', single.get('end')),
-    order: parseOrder(view, single.get('order')),
-    limit: parseLimit(single.get('limit')),
+    prefix: readPrefix(view, key, single.get('prefix')),
+    ...readRange(view, single.get('start'), single.get('end')),
+    order: readOrder(view, single.get('order')),
+    limit: limit === undefined ? QUERY_LIMIT_DEFAULT : readLimit(limit, QUERY_LIMIT_MAX),
     after,
-    next: parseNext(single.get('next')),
-    questionHash: questionHash(viewName, parameters),
+    next: readNext(single.get('next')),
+    questionHash: questionHash(view, parameters),
   };
 }
 
-function setKey(view: ViewPlan, key: (GroupValue | undefined)[], name: string, text: string): void {
+function knownParameters({ groupBy }: ViewPlan): string[] {
+  return [...groupBy.map(({ name }) => `key.${name}`), ...SINGLE, 'after'];
+}
+
+function readKey(
+  view: ViewPlan,
+  key: (GroupValue | undefined)[],
+  name: string,
+  text: string,
+): void {
   const field = name.slice('key.'.length);
   const index = view.groupBy.findIndex((group) => group.name === field);
   if (index < 0) {
-    const fields = view.groupBy.map((group) => `key.${group.name}`).join(', ') || 'no key';
-    refuse(
-      'no-such-field',
-      `View '${view.name}' is not grouped by '${field}'.`,
-      name,
-      fields,
-      field,
-    );
+    const fields = view.groupBy.map((group) => group.name);
+    const detail = `View '${view.name}' is not grouped by '${field}'${didYouMean(field, fields)}`;
+    const expected =
+      fields.map((each) => `key.${each}`).join(', ') || 'no key: the view has one group';
+    refuse('no-such-field', detail, { path: name, expected, found: name });
   }
-  if (key[index] !== undefined) {
-    refuse('repeated-parameter', `${name} was given twice.`, name, 'it once', text);
-  }
-  key[index] = parseKeyValue(name, text);
+  if (key[index] !== undefined) refuseRepeated(name, text);
+  key[index] = readGroupValue(name, text);
 }
 
-/** A JSON literal, or bare text as a string. */
-function parseKeyValue(name: string, text: string): GroupValue {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return text;
-  }
-  if (typeof value === 'number') {
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      refuse(
-        'integer-too-large',
-        `${name} is beyond 2^53, and no key is.`,
-        name,
-        'an integer within ±(2^53 − 1)',
-        text,
-      );
-    }
-    return value === 0 ? 0 : value;
-  }
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  return refuse(
-    'wrong-key',
-    `${name} is no value that records are grouped by.`,
-    name,
-    'a string, number, boolean or null',
-    text,
-  );
-}
-
-function parseTime(view: ViewPlan, name: string, text: string | undefined): number | null {
+function readPrefix(
+  view: ViewPlan,
+  key: readonly (GroupValue | undefined)[],
+  text: string | undefined,
+): string | null {
   if (text === undefined) return null;
-  if (view.window.kind === 'all') {
-    refuse(
-      'no-windows',
-      `View '${view.name}' has no windows, so ${name} means nothing.`,
-      name,
-      'a view with windows',
-      text,
-    );
-  }
-  const timeMs = TIME.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(timeMs)) {
-    refuse(
-      'wrong-time',
-      `${name} is no time.`,
-      name,
-      'ISO 8601 such as 2001-06-30 or 2001-06-30T12:00:00Z',
-      text,
-    );
-  }
-  return timeMs;
+  if (key.includes(undefined)) return text;
+  const why =
+    key.length === 0 ? 'has no group field' : 'has a wanted value for every group field already';
+  return refuse('no-field-for-prefix', `View '${view.name}' ${why}, so prefix has none.`, {
+    path: 'prefix',
+    expected: 'a group field that no key.{field} asks for: prefix goes with the first of them',
+    found: text,
+  });
 }
 
-function parseOrder(view: ViewPlan, text: string | undefined): RowOrder | null {
+function readRange(
+  view: ViewPlan,
+  start: string | undefined,
+  end: string | undefined,
+): Pick<ViewRequest, 'startMs' | 'endMs'> {
+  const read = (path: string, text: string | undefined): number | null => {
+    if (text === undefined) return null;
+    if (view.window.kind !== 'all') return readTime(path, text);
+    const detail = `View '${view.name}' has no windows: its rows are of all time.`;
+    return refuse('no-windows', detail, { path, expected: `no ${path}`, found: text });
+  };
+  const startMs = read('start', start);
+  const endMs = read('end', end);
+  if (startMs !== null && endMs !== null && startMs >= endMs) {
+    refuse('empty-range', 'No window starts before end and not before start.', {
+      path: 'end',
+      expected: `a time after start, which is ${start}`,
+      found: end ?? '',
+    });
+  }
+  return { startMs, endMs };
+}
+
+function readOrder(view: ViewPlan, text: string | undefined): RowOrder | null {
   if (text === undefined) return null;
   const descending = text.startsWith('-');
   const wanted = descending ? text.slice(1) : text;
+  const orders = ordersOf(view);
+  const found = orders.find(({ name }) => name === wanted);
+  if (found !== undefined) return { aggregate: found.aggregate, rank: found.rank, descending };
+  const names = orders.map(({ name }) => name);
+  const isQuantile = view.aggregates.some(({ name }) => name === wanted);
+  const detail = isQuantile
+    ? `'${wanted}' has a value for each of its ranks: name one of them.`
+    : `View '${view.name}' has no aggregate '${wanted}' to order by${didYouMean(wanted, names)}`;
+  const expected = `${names.join(', ')}; with - before it the largest come first`;
+  return refuse('no-such-aggregate', detail, { path: 'order', expected, found: text });
+}
+
+interface NamedOrder extends Omit<RowOrder, 'descending'> {
+  readonly name: string;
+}
+
+/** Whole aggregates come before ranks, so that one of any name can be asked for. */
+function ordersOf(view: ViewPlan): NamedOrder[] {
+  const whole: NamedOrder[] = [];
+  const ranked: NamedOrder[] = [];
   for (const [aggregate, { name, kind, at }] of view.aggregates.entries()) {
-    if (kind !== 'quantile' && name === wanted) return { aggregate, rank: null, descending };
-    const rank = at.map(String).find((each) => `${name}.${each}` === wanted);
-    if (rank !== undefined) return { aggregate, rank, descending };
+    if (kind !== 'quantile') whole.push({ name, aggregate, rank: null });
+    for (const rank of at.map(String)) ranked.push({ name: `${name}.${rank}`, aggregate, rank });
   }
-  const names = view.aggregates.flatMap(({ name, at }) =>
-    at.length === 0 ? [name] : at.map((rank) => `${name}.${rank}`),
-  );
-  return refuse(
-    'no-such-aggregate',
-    `View '${view.name}' has no aggregate '${wanted}' to order by.`,
-    'order',
-    `${names.join(', ')}, with - before it for the largest first`,
-    text,
-  );
+  return [...whole, ...ranked];
 }
 
-function parseLimit(text: string | undefined): number {
-  if (text === undefined) return LIMIT_DEFAULT;
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= QUERY_LIMIT_MAX) return limit;
-  return refuse(
-    'wrong-limit',
-    'limit is out of bounds.',
-    'limit',
-    `a whole number from 1 to ${QUERY_LIMIT_MAX}`,
-    text,
-  );
-}
+const FOUND_LENGTH_MAX = 40;
 
-function parseAfter(text: string): ViewRequest['after'][number] {
-  const [shardId = '', sequenceNumber = '', ...rest] = text.split(':');
-  if (/^shardId-\d{12}$/.test(shardId) && isSequenceNumber(sequenceNumber) && rest.length === 0) {
-    return { shardId, sequenceNumber };
-  }
-  return refuse(
-    'wrong-after',
-    'after names no record.',
-    'after',
-    'ShardId:SequenceNumber, as PutRecord answers them',
-    text,
-  );
-}
-
-function parseNext(text: string | undefined): SnapshotToken | null {
+function readNext(text: string | undefined): SnapshotToken | null {
   if (text === undefined) return null;
   return (
-    decodeToken(text) ??
-    refuse(
-      'wrong-next',
-      'next is not what an answer gave.',
-      'next',
-      'the next of an earlier answer, whole',
-      text.slice(0, 40),
-    )
+    decodeSnapshotToken(text) ??
+    refuse('wrong-next', 'next is not what an answer gave.', {
+      path: 'next',
+      expected: 'the whole next of an answer to this question',
+      found: text.length > FOUND_LENGTH_MAX ? `${text.slice(0, FOUND_LENGTH_MAX)}…` : text,
+    })
   );
 }
 
-function questionHash(view: string, parameters: Parameters): string {
-  const asked = parameters.filter(
-    ([name]) => name !== 'next' && name !== 'limit' && name !== 'after',
-  );
-  return hashTextHex(JSON.stringify([view, [...asked].sort()]));
+function questionHash(view: ViewPlan, parameters: QueryParameters): string {
+  const asking = parameters.filter(([name]) => !NOT_THE_QUESTION.has(name));
+  const texts = asking.map((parameter) => JSON.stringify(parameter)).sort();
+  return hashTextHex(JSON.stringify([view.name, view.hash, texts])).slice(0, HASH_DIGITS);
 }
 
-function refuseUnknown(name: string): never {
-  const known = ['key.{field}', 'after', ...SINGLE].join(', ');
-  return refuse('unknown-parameter', `There is no parameter '${name}'.`, name, known, name);
-}
-
-function refuse(
-  code: string,
-  detail: string,
-  path: string,
-  expected: string,
-  found: string,
-): never {
-  throw new Refused(badRequest(code, detail, { path, expected, found }));
-}
-
-function noSuchView(plan: Plan, name: string): QueryProblem {
-  return {
+function refuseView(plan: Plan, name: string): never {
+  const names = plan.views.map((view) => view.name);
+  throw new Refused({
     status: 404,
     title: 'Not Found',
     code: 'no-such-view',
-    detail: `Pipeline '${plan.name}' has no view '${name}'.`,
+    detail: `Pipeline '${plan.name}' has no view '${name}'${didYouMean(name, names)}`,
     path: 'view',
-    expected: plan.views.map((view) => view.name).join(', '),
+    expected: names.join(', '),
     found: name,
-  };
+  });
 }

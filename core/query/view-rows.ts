@@ -1,11 +1,13 @@
 /**
  * The rows of a view at one snapshot: what each slice holds of a group is a partial, and readers always merge. Open entries
  * come from the images, closed ones from the images too (since the newest base) and from runs (before it).
+ *
+ * In the order of keys only the first rows are merged, and runs are read no further than they reach. In the order of a
+ * value every row has to be merged before the first is known; memory for that is bounded.
  */
-import { compareBytes, encodeText } from '../bytes.ts';
-import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
-import type { Checkpoint, EpochReference } from '../checkpoint/restore.ts';
-import { RunReader } from '../checkpoint/run.ts';
+import { compareBytes } from '../bytes.ts';
+import type { Checkpoint } from '../checkpoint/restore.ts';
+import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
 import {
   decodeGroupKey,
   encodeGroupKey,
@@ -16,185 +18,238 @@ import {
 } from '../state/group-key.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
 import { ViewTable } from '../state/view-table.ts';
+import { FirstItems } from './first-items.ts';
+import { refuse } from './query-problem.ts';
+import { keyRange, selectsKey, selectsWindow } from './row-filter.ts';
+import type { RunCache } from './run-cache.ts';
+import type { PinnedSlice, RowPosition } from './snapshot-token.ts';
 import type { RowOrder, ViewRequest } from './view-request.ts';
 
-/** One slice's part of a snapshot. */
+/** One slice's part of a snapshot. Its image stays as it is until `readRows` has returned its first promise. */
 export interface SlicePart {
-  readonly sliceId: string;
-  readonly epoch: EpochReference;
+  readonly pinned: PinnedSlice;
   readonly checkpoint: Checkpoint;
 }
 
 export interface ViewRow {
   readonly values: readonly GroupValue[];
-  readonly windowStartMs: number;
   readonly results: ReturnType<ViewTable['results']>;
+  readonly position: RowPosition;
 }
 
-interface KeyRange {
-  readonly from: Uint8Array | null;
-  readonly to: Uint8Array | null;
+export interface RowPage {
+  readonly rows: readonly ViewRow[];
+  /** Rows follow the last of these. */
+  readonly hasMore: boolean;
 }
 
-/** All rows that the request selects, in its order. */
-export async function viewRows(
+/** The first `limit` rows, after those that `next` has had. Throws `Refused` where an order takes too much memory. */
+export function readRows(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  blobs: BlobStores,
-): Promise<ViewRow[]> {
-  const merged = new ViewTable(request.view);
-  for (const part of parts) mergeOpen(merged, request, part);
+  runs: RunCache,
+): Promise<RowPage> {
+  const { order } = request;
+  return order === null
+    ? rowsByKey(request, parts, runs)
+    : rowsByValue(request, order, parts, runs);
+}
+
+interface OpenEntry {
+  readonly windowStartMs: number;
+  readonly key: Uint8Array;
+  readonly table: ViewTable;
+  readonly slot: number;
+}
+
+/** What one slice holds of a row. */
+type RowPart = OpenEntry | ClosedEntry;
+
+async function rowsByKey(
+  request: ViewRequest,
+  parts: readonly SlicePart[],
+  runs: RunCache,
+): Promise<RowPage> {
+  const { view, limit, next } = request;
+  const first = new FirstItems<RowPart>(limit + 1, compareKeys);
+  const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) <= 0;
+  const add = (entry: RowPart) => isPast(entry) || first.add(entry);
   for (const part of parts) {
-    const entries = await closedEntries(request, part, blobs);
-    mergeClosed(merged, request, entries);
+    eachOpen(request, part, (windowStartMs, mapKey, table, slot) => {
+      const key = encodeGroupKey(groupValuesOf(mapKey, view.groupBy.length));
+      add({ windowStartMs, key, table, slot });
+    });
   }
-  return ordered(rowsOf(merged), request.order);
+  await eachClosed(request, parts, runs, next?.after.key ?? null, add);
+  const places = first.places();
+  const scratch = new ViewTable(view);
+  const [sum, other] = [scratch.insert(0, 'sum'), scratch.insert(0, 'other')];
+  const rows = places.slice(0, limit).map((rowParts) => {
+    const [head, ...rest] = rowParts as [RowPart, ...RowPart[]];
+    put(scratch, sum, head);
+    for (const part of rest) {
+      put(scratch, other, part);
+      scratch.mergeFrom(sum, scratch, other);
+    }
+    const { key, windowStartMs } = head;
+    return {
+      values: decodeGroupKey(key),
+      results: scratch.results(sum),
+      position: { value: null, key, windowStartMs },
+    };
+  });
+  return { rows, hasMore: places.length > limit };
 }
 
-function mergeOpen(merged: ViewTable, request: ViewRequest, { checkpoint }: SlicePart): void {
-  const table = checkpoint.image.tables[request.viewIndex] as ViewTable;
-  const wanted = request.key.every((value) => value !== undefined)
-    ? mapKeyOf(request.key as GroupValue[])
-    : undefined;
-  for (const startMs of table.windowStarts()) {
-    if (!isInWindows(request, startMs)) continue;
-    if (wanted !== undefined) {
-      const slot = table.find(startMs, wanted);
-      if (slot >= 0) merge(merged, startMs, wanted, table, slot);
-      continue;
-    }
-    for (const [key, slot] of table.window(startMs)) {
-      if (isWanted(request, key)) merge(merged, startMs, key, table, slot);
-    }
-  }
+function put(scratch: ViewTable, slot: number, part: RowPart): void {
+  if ('table' in part) scratch.copyFrom(slot, part.table, part.slot);
+  else scratch.decode(slot, part.accumulators);
 }
 
-async function closedEntries(
+interface Candidate extends RowPosition {
+  readonly mapKey: GroupMapKey;
+  readonly slot: number;
+}
+
+async function rowsByValue(
   request: ViewRequest,
-  { sliceId, checkpoint }: SlicePart,
-  blobs: BlobStores,
-): Promise<ClosedEntry[]> {
-  const { view, viewIndex } = request;
-  if (view.window.kind === 'all') return [];
-  const { from, to } = keyRange(request);
-  const entries = [...(checkpoint.image.closed[viewIndex] as ClosedEntry[])];
-  for (const run of checkpoint.manifest.runs) {
-    const read = (start: number, end: number) => readBlobRange(blobs, sliceId, run, start, end);
-    for (const entry of await new RunReader(sliceId, run, read).entries(view, from, to)) {
-      entries.push(entry);
+  order: RowOrder,
+  parts: readonly SlicePart[],
+  runs: RunCache,
+): Promise<RowPage> {
+  const { view, limit, next } = request;
+  const merged = await mergeAll(request, parts, runs);
+  const compare = comparePositions(order);
+  const first = new FirstItems<Candidate>(limit + 1, compare);
+  for (const windowStartMs of merged.windowStarts()) {
+    for (const [mapKey, slot] of merged.window(windowStartMs)) {
+      const key = encodeGroupKey(groupValuesOf(mapKey, view.groupBy.length));
+      const value = orderValue(merged, slot, order);
+      const candidate = { value, key, windowStartMs, mapKey, slot };
+      if (next === null || compare(candidate, next.after) > 0) first.add(candidate);
     }
   }
-  return entries;
+  const candidates = first.places().flat();
+  const rows = candidates.slice(0, limit).map(({ value, key, windowStartMs, mapKey, slot }) => ({
+    values: groupValuesOf(mapKey, view.groupBy.length),
+    results: merged.results(slot),
+    position: { value, key, windowStartMs },
+  }));
+  return { rows, hasMore: candidates.length > limit };
 }
 
-function mergeClosed(
-  merged: ViewTable,
+/** Every row that the request selects. */
+async function mergeAll(
   request: ViewRequest,
-  entries: readonly ClosedEntry[],
-): void {
+  parts: readonly SlicePart[],
+  runs: RunCache,
+): Promise<ViewTable> {
+  const merged = new ViewTable(request.view);
   const scratch = new ViewTable(request.view);
-  const slot = scratch.insert(0, null);
-  for (const { windowStartMs, key, accumulators } of entries) {
-    if (!isInWindows(request, windowStartMs)) continue;
-    const mapKey = mapKeyOf(decodeGroupKey(key));
-    if (!isWanted(request, mapKey)) continue;
-    scratch.decode(slot, accumulators);
-    merge(merged, windowStartMs, mapKey, scratch, slot);
-  }
-}
-
-function merge(
-  merged: ViewTable,
-  startMs: number,
-  key: GroupMapKey,
-  from: ViewTable,
-  slot: number,
-): void {
-  const known = merged.find(startMs, key);
-  if (known < 0) merged.copyFrom(merged.insert(startMs, key), from, slot);
-  else merged.mergeFrom(known, from, slot);
-}
-
-function isInWindows({ startMs, endMs }: ViewRequest, windowStartMs: number): boolean {
-  return (
-    (startMs === null || windowStartMs >= startMs) && (endMs === null || windowStartMs < endMs)
-  );
-}
-
-function isWanted({ view, key, prefix }: ViewRequest, mapKey: GroupMapKey): boolean {
-  const values = groupValuesOf(mapKey, view.groupBy.length);
-  let needsPrefix = prefix !== null;
-  for (const [index, wanted] of key.entries()) {
-    const value = values[index] as GroupValue;
-    if (wanted !== undefined) {
-      if (value !== wanted) return false;
-    } else if (needsPrefix) {
-      if (typeof value !== 'string' || !value.startsWith(prefix as string)) return false;
-      needsPrefix = false;
+  const other = scratch.insert(0, 'other');
+  const merge = (windowStartMs: number, key: GroupMapKey, from: ViewTable, fromSlot: number) => {
+    const slot = merged.find(windowStartMs, key);
+    if (slot >= 0) merged.mergeFrom(slot, from, fromSlot);
+    else {
+      merged.copyFrom(merged.insert(windowStartMs, key), from, fromSlot);
+      checkMemory(merged);
     }
-  }
-  return true;
+  };
+  for (const part of parts) eachOpen(request, part, merge);
+  await eachClosed(request, parts, runs, null, ({ windowStartMs, key, accumulators }) => {
+    scratch.decode(other, accumulators);
+    merge(windowStartMs, mapKeyOf(decodeGroupKey(key)), scratch, other);
+    return true;
+  });
+  return merged;
 }
 
-/** The range of encoded keys that can be wanted: by the wanted values before the first free field, and its prefix. */
-function keyRange({ key, prefix }: ViewRequest): KeyRange {
-  const free = key.indexOf(undefined);
-  const fixed = encodeGroupKey((free < 0 ? key : key.slice(0, free)) as GroupValue[]);
-  // The bytes of a string without its end are where all strings that begin so lie.
-  const isPlain = prefix !== null && !prefix.includes('\u0000') && prefix.isWellFormed();
-  const text = isPlain ? [5, ...encodeText(prefix)] : [];
-  const from = Uint8Array.from([...fixed, ...text]);
-  return from.length === 0 ? { from: null, to: null } : { from, to: successor(from) };
-}
+const ROWS_BETWEEN_CHECKS = 4096;
 
-/** The first key after all that begin with these bytes. */
-function successor(bytes: Uint8Array): Uint8Array | null {
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0xff) end--;
-  if (end === 0) return null;
-  const next = bytes.slice(0, end);
-  next[end - 1] = (next[end - 1] as number) + 1;
-  return next;
-}
-
-interface KeyedRow extends ViewRow {
-  readonly bytes: Uint8Array;
-}
-
-function rowsOf(table: ViewTable): KeyedRow[] {
-  const rows: KeyedRow[] = [];
-  for (const windowStartMs of table.windowStarts()) {
-    for (const [key, slot] of table.window(windowStartMs)) {
-      const values = groupValuesOf(key, table.view.groupBy.length);
-      rows.push({
-        values,
-        windowStartMs,
-        results: table.results(slot),
-        bytes: encodeGroupKey(values),
-      });
-    }
-  }
-  return rows;
-}
-
-/** By key, then window; or by an aggregate, groups without a value last, and then by key and window. */
-function ordered(rows: KeyedRow[], order: RowOrder | null): ViewRow[] {
-  const byKey = (a: KeyedRow, b: KeyedRow) =>
-    compareBytes(a.bytes, b.bytes) || a.windowStartMs - b.windowStartMs;
-  if (order === null) return rows.sort(byKey);
-  const sign = order.descending ? -1 : 1;
-  return rows.sort((a, b) => {
-    const left = orderValue(a, order);
-    const right = orderValue(b, order);
-    if (left === right) return byKey(a, b);
-    if (left === null) return 1;
-    if (right === null) return -1;
-    return sign * (left - right);
+function checkMemory(merged: ViewTable): void {
+  const { entryCount } = merged;
+  if (entryCount % ROWS_BETWEEN_CHECKS !== 0) return;
+  if (merged.heapBytes() <= ORDERED_ROWS_BYTES_MAX) return;
+  refuse('too-many-rows', `More than ${entryCount} rows would have to be ordered at once.`, {
+    path: 'order',
+    expected: 'fewer rows, by key.{field}, prefix, start and end; or no order, and pages by next',
+    found: `more than ${entryCount} rows`,
   });
 }
 
-function orderValue(row: ViewRow, { aggregate, rank }: RowOrder): number | null {
-  const value = row.results[aggregate]?.value ?? null;
+function eachOpen(
+  request: ViewRequest,
+  { checkpoint }: SlicePart,
+  visit: (windowStartMs: number, key: GroupMapKey, table: ViewTable, slot: number) => void,
+): void {
+  const { view, viewIndex, key } = request;
+  const table = checkpoint.image.tables[viewIndex] as ViewTable;
+  const only = key.includes(undefined) ? null : { mapKey: mapKeyOf(key as GroupValue[]) };
+  for (const startMs of table.windowStarts()) {
+    if (!selectsWindow(request, startMs)) continue;
+    if (only !== null) {
+      const slot = table.find(startMs, only.mapKey);
+      if (slot >= 0) visit(startMs, only.mapKey, table, slot);
+      continue;
+    }
+    for (const [mapKey, slot] of table.window(startMs)) {
+      const values = groupValuesOf(mapKey, view.groupBy.length);
+      if (selectsKey(request, values)) visit(startMs, mapKey, table, slot);
+    }
+  }
+}
+
+/**
+ * Visits the closed entries with keys from `after` on: those of images at once, those of runs in order and only until
+ * `visit` returns false for one of a run.
+ */
+async function eachClosed(
+  request: ViewRequest,
+  parts: readonly SlicePart[],
+  runs: RunCache,
+  after: Uint8Array | null,
+  visit: (entry: ClosedEntry) => boolean,
+): Promise<void> {
+  const { view, viewIndex } = request;
+  // What has no windows never closes.
+  if (view.window.kind === 'all') return;
+  const selects = ({ windowStartMs, key }: ClosedEntry) =>
+    selectsWindow(request, windowStartMs) && selectsKey(request, decodeGroupKey(key));
+  for (const { checkpoint } of parts) {
+    for (const entry of checkpoint.image.closed[viewIndex] as ClosedEntry[]) {
+      if (selects(entry)) visit(entry);
+    }
+  }
+  const { from, to } = keyRange(request, after);
+  const scans = parts.flatMap(({ pinned, checkpoint }) =>
+    checkpoint.manifest.runs.map(async (run) => {
+      for await (const entries of runs.reader(pinned.sliceId, run).scan(view, from, to)) {
+        for (const entry of entries) if (selects(entry) && !visit(entry)) return;
+      }
+    }),
+  );
+  await Promise.all(scans);
+}
+
+function compareKeys(
+  a: Pick<RowPosition, 'key' | 'windowStartMs'>,
+  b: Pick<RowPosition, 'key' | 'windowStartMs'>,
+): number {
+  return compareBytes(a.key, b.key) || a.windowStartMs - b.windowStartMs;
+}
+
+/** By value, groups without one last, whichever way it goes; then by key and window. */
+function comparePositions({ descending }: RowOrder): (a: RowPosition, b: RowPosition) => number {
+  return (a, b) => {
+    if (a.value === b.value) return compareKeys(a, b);
+    if (a.value === null) return 1;
+    if (b.value === null) return -1;
+    return a.value < b.value === descending ? 1 : -1;
+  };
+}
+
+function orderValue(table: ViewTable, slot: number, { aggregate, rank }: RowOrder): number | null {
+  const { value } = table.result(slot, aggregate);
   if (value === null || typeof value === 'number') return value;
   return rank === null ? null : (value[rank] ?? null);
 }

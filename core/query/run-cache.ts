@@ -1,0 +1,64 @@
+/**
+ * Blocks of runs that were read lately, and the readers that know where they are. Runs are immutable, so nothing here is
+ * ever out of date.
+ */
+import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
+import type { RunReference } from '../checkpoint/manifest.ts';
+import { blobKey } from '../checkpoint/names.ts';
+import { RunReader } from '../checkpoint/run.ts';
+import { RUN_CACHE_BYTES_MAX } from '../limits.ts';
+
+const READERS_MAX = 256;
+
+export class RunCache {
+  readonly #blobs: BlobStores;
+  readonly #bytesMax: number;
+  /** Each by its blob's key, the least recently used first. */
+  readonly #readers = new Map<string, RunReader>();
+  readonly #blocks = new Map<string, Uint8Array>();
+  #blockBytes = 0;
+
+  constructor(blobs: BlobStores, bytesMax = RUN_CACHE_BYTES_MAX) {
+    this.#blobs = blobs;
+    this.#bytesMax = bytesMax;
+  }
+
+  reader(sliceId: string, run: RunReference): RunReader {
+    const key = blobKey(sliceId, run);
+    const reader =
+      this.#readers.get(key) ??
+      new RunReader(sliceId, run, (from, to) => this.#read(sliceId, run, from, to));
+    this.#readers.delete(key);
+    this.#readers.set(key, reader);
+    for (const oldest of this.#readers.keys()) {
+      if (this.#readers.size <= READERS_MAX) break;
+      this.#readers.delete(oldest);
+    }
+    return reader;
+  }
+
+  /** After a fault: what was read may be what is wrong. */
+  clear(): void {
+    this.#readers.clear();
+    this.#blocks.clear();
+    this.#blockBytes = 0;
+  }
+
+  async #read(sliceId: string, run: RunReference, from: number, to: number): Promise<Uint8Array> {
+    const key = `${blobKey(sliceId, run)}:${from}-${to}`;
+    let bytes = this.#blocks.get(key);
+    bytes ??= await readBlobRange(this.#blobs, sliceId, run, from, to);
+    if (!this.#blocks.delete(key)) this.#blockBytes += bytes.length;
+    this.#blocks.set(key, bytes);
+    this.#evict();
+    return bytes;
+  }
+
+  #evict(): void {
+    for (const [key, bytes] of this.#blocks) {
+      if (this.#blockBytes <= this.#bytesMax) return;
+      this.#blocks.delete(key);
+      this.#blockBytes -= bytes.length;
+    }
+  }
+}

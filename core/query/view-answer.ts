@@ -1,0 +1,139 @@
+/**
+ * A view's answer as people script against it: rows, as of which watermark, whether anything is known to be missing, and
+ * where the next page begins.
+ */
+import type { AggregatePlan, Plan } from '../definition/plan.ts';
+import { ANSWER_BYTES_MAX, TOKEN_LENGTH_MAX } from '../limits.ts';
+import { compareSequenceNumbers } from '../position.ts';
+import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
+import { refuse } from './query-problem.ts';
+import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
+import type { Snapshot } from './snapshots.ts';
+import { isoOf } from './status.ts';
+import type { ViewRequest } from './view-request.ts';
+import type { RowPage, ViewRow } from './view-rows.ts';
+
+export interface AnswerRow {
+  readonly key: Readonly<Record<string, unknown>>;
+  /** ISO 8601, `end` exclusive; null in a view without windows. */
+  readonly window: { readonly start: string; readonly end: string } | null;
+  /** The watermark of every live slice that had a record has reached the window's end. */
+  readonly closed: boolean;
+  /** Grows whenever the row may have changed; rows of one snapshot share it. */
+  readonly revision: number;
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Aggregates whose value is not the exact result of the integers that were added. */
+  readonly inexact?: readonly string[];
+}
+
+export interface ViewAnswer {
+  readonly view: string;
+  readonly watermark: string | null;
+  /**
+   * No record is known to be missing, no slice is being recovered or opened, and what has windows is closed: every row of
+   * this answer, and every window that begins before `end` where that was asked. Without windows nothing has to close.
+   */
+  readonly complete: boolean;
+  readonly gaps: readonly never[];
+  /** False if a record of `after` is not in yet. */
+  readonly reached: boolean;
+  readonly rows: readonly AnswerRow[];
+  /** Null on the last page. */
+  readonly next: string | null;
+}
+
+/** Throws `Refused` if there are more rows and no `next` can say so. */
+export function viewAnswer(
+  plan: Plan,
+  request: ViewRequest,
+  snapshot: Snapshot,
+  page: RowPage,
+  nowMs: number,
+): ViewAnswer {
+  const { view } = request;
+  const windows = createWindowAssigner(view.window, plan.zone);
+  const rows: AnswerRow[] = [];
+  let byteLength = 0;
+  for (const row of page.rows) {
+    const answered = answerRow(request, row, windows, snapshot);
+    byteLength += JSON.stringify(answered).length;
+    if (rows.length > 0 && byteLength > ANSWER_BYTES_MAX) break;
+    rows.push(answered);
+  }
+  const last = page.rows[rows.length - 1]?.position;
+  const hasMore = page.hasMore || rows.length < page.rows.length;
+  return {
+    view: view.name,
+    watermark: isoOf(snapshot.watermarkMs),
+    complete: snapshot.isOpen && isClosed(request, rows, windows, snapshot),
+    gaps: [],
+    reached: hasReached(request, snapshot),
+    rows,
+    next: hasMore && last !== undefined ? nextToken(request, snapshot, last, nowMs) : null,
+  };
+}
+
+function answerRow(
+  { view }: ViewRequest,
+  { values, results, position }: ViewRow,
+  windows: WindowAssigner,
+  snapshot: Snapshot,
+): AnswerRow {
+  const names = view.aggregates.map(({ name }: AggregatePlan) => name);
+  const startMs = position.windowStartMs;
+  const endMs = windows.endOf(startMs);
+  const inexact = names.filter((_, index) => results[index]?.exact === false);
+  return {
+    key: Object.fromEntries(view.groupBy.map(({ name }, index) => [name, values[index]])),
+    window:
+      view.window.kind === 'all'
+        ? null
+        : { start: isoOf(startMs) as string, end: isoOf(endMs) as string },
+    closed: endMs <= (snapshot.watermarkMs ?? Number.NEGATIVE_INFINITY),
+    revision: snapshot.revision,
+    values: Object.fromEntries(results.map(({ value }, index) => [names[index], value])),
+    ...(inexact.length === 0 ? {} : { inexact }),
+  };
+}
+
+function isClosed(
+  { view, endMs }: ViewRequest,
+  rows: readonly AnswerRow[],
+  windows: WindowAssigner,
+  { watermarkMs }: Snapshot,
+): boolean {
+  if (view.window.kind === 'all') return true;
+  if (endMs === null) return rows.every(({ closed }) => closed);
+  const lastEndMs = windows.endOf(windows.startOf(endMs - 1));
+  return lastEndMs <= (watermarkMs ?? Number.NEGATIVE_INFINITY);
+}
+
+function hasReached({ after }: ViewRequest, { parts }: Snapshot): boolean {
+  return after.every(({ shardId, sequenceNumber }) => {
+    const part = parts.find((each) => each.shardId === shardId);
+    if (part === undefined) return false;
+    const { position } = part.checkpoint.image.progress;
+    return compareSequenceNumbers(position.sequenceNumber, sequenceNumber) >= 0;
+  });
+}
+
+function nextToken(
+  { next, questionHash }: ViewRequest,
+  { parts }: Snapshot,
+  after: RowPosition,
+  nowMs: number,
+): string {
+  const slices = parts.map(({ pinned }) => pinned);
+  const token = encodeSnapshotToken({
+    issuedMs: next?.issuedMs ?? nowMs,
+    questionHash,
+    after,
+    slices,
+  });
+  if (token.length <= TOKEN_LENGTH_MAX) return token;
+  return refuse('too-many-slices', `A next for ${parts.length} slices does not fit an address.`, {
+    path: 'limit',
+    expected: 'a limit that takes all rows, or fewer rows by key.{field}, prefix, start and end',
+    found: 'more rows than one page',
+  });
+}

@@ -1,0 +1,214 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { groups, manyOrders, order, put, writePipeline } from './orders.ts';
+import { cleanUp, Dev, newFolder, tidemark } from './tidemark-process.ts';
+
+const folders: string[] = [];
+const devs: Dev[] = [];
+const mounts: string[] = [];
+
+async function start(folder: string): Promise<Dev> {
+  const dev = await Dev.start(folder, '--pipeline', 'shop.json');
+  devs.push(dev);
+  return dev;
+}
+
+afterEach(async () => {
+  for (const dev of devs) await dev.end('SIGKILL');
+  for (const mount of mounts.splice(0)) system('umount', mount);
+  await cleanUp(devs, folders);
+});
+
+let filled: string;
+
+/** A folder with 400 orders in a base and 20 more in a delta. */
+beforeAll(async () => {
+  filled = newFolder();
+  writePipeline(filled);
+  const dev = await start(filled);
+  await put(dev, manyOrders('base', 400));
+  expect((await dev.call('/v1/checkpoint', {})).status).toBe(200);
+  const after = await put(dev, manyOrders('delta', 20));
+  await groups(dev, 'by_shop', 'orders', after);
+  expect(await dev.end('SIGTERM')).toBe(0);
+});
+
+afterAll(() => cleanUp([], [filled]));
+
+function filledFolder(): string {
+  const folder = newFolder();
+  folders.push(folder);
+  cpSync(filled, folder, { recursive: true });
+  return folder;
+}
+
+function baseFile(folder: string): string {
+  const objects = join(folder, '.tidemark/objects');
+  const names = readdirSync(objects, { recursive: true, encoding: 'utf8' });
+  const base = names
+    .filter((name) => /base\/\d+/.test(name))
+    .sort()
+    .at(-1);
+  if (base === undefined) throw new Error(`no base among ${names}`);
+  return join(objects, base);
+}
+
+function flipMiddle(bytes: Uint8Array): Uint8Array {
+  const flipped = Uint8Array.from(bytes);
+  const middle = Math.floor(bytes.length / 2);
+  flipped[middle] = (flipped[middle] as number) ^ 1;
+  return flipped;
+}
+
+/** Nothing is answered from bytes that are not what was written, and nothing that arrives meanwhile is lost. */
+async function expectRefusedThenWhole(folder: string, mend: () => void): Promise<void> {
+  const broken = await start(folder);
+  const after = await put(broken, manyOrders('more', 10));
+  await broken.prints(
+    'stderr',
+    /CorruptStateFault: .*\n(.*\n)*? *nothing is lost; the batch comes/,
+  );
+  const answer = await broken.call('/v1/views/by_shop');
+  const command = await broken.command('query', 'by_shop');
+
+  expect(answer.status).toBe(500);
+  expect(answer.json).toMatchObject({ code: 'corrupt-state', title: 'Internal Server Error' });
+  expect(command.code).toBe(1);
+  expect(command.stdout).toBe('');
+  expect(command.stderr).toMatch(/^error: .*slice-000000000000/);
+  expect((await broken.call('/healthz')).status).toBe(200);
+  expect(await broken.end('SIGTERM')).toBe(0);
+
+  mend();
+  const mended = await start(folder);
+  expect(await groups(mended, 'by_shop', 'orders', after)).toEqual({ north: 215, south: 215 });
+}
+
+describe('a corrupt byte', () => {
+  it('in a base is found by its checksum and never used', async () => {
+    const folder = filledFolder();
+    const path = baseFile(folder);
+    const bytes = readFileSync(path);
+    writeFileSync(path, flipMiddle(bytes));
+
+    await expectRefusedThenWhole(folder, () => writeFileSync(path, bytes));
+  });
+
+  it('in a delta of checkpoint.db is found by its checksum and never used', async () => {
+    const folder = filledFolder();
+    const keep = flipItem(folder, "key LIKE '%/delta/%'");
+
+    await expectRefusedThenWhole(folder, keep);
+  });
+
+  it('in a HEAD keeps dev from starting, which says where', async () => {
+    const folder = filledFolder();
+    const mend = flipHead(folder);
+    const { code, stderr } = await tidemark(['dev', '--port', '0', '--pipeline', 'shop.json'], {
+      cwd: folder,
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: the checksum of HEAD of slice-000000000000 is \d+, not \d+/);
+    mend();
+    const dev = await start(folder);
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 210, south: 210 });
+  });
+
+  it('in format.json keeps dev from starting, which names the file', async () => {
+    const folder = filledFolder();
+    writeFileSync(join(folder, '.tidemark/format.json'), '{"format": 1, "pipel');
+    const { code, stderr } = await tidemark(['dev', '--port', '0', '--pipeline', 'shop.json'], {
+      cwd: folder,
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/format\.json is damaged/);
+  });
+});
+
+describe('a full disk', () => {
+  it('refuses records with an error, loses none that was acknowledged, and goes on with free space', async (context) => {
+    const folder = newFolder();
+    folders.push(folder);
+    writePipeline(folder);
+    const data = join(folder, '.tidemark');
+    mkdirSync(data);
+    const isMounted = mountSmall(data);
+    context.skip(!isMounted, 'only root can mount a small disk');
+    const filler = join(folder, '.tidemark/lost+found');
+    writeFileSync(filler, Buffer.alloc(2_000_000));
+    const dev = await start(folder);
+    const wide = 'x'.repeat(2_000);
+    let acknowledged = 0;
+    const refusal = await fill(async () => {
+      const orders = manyOrders(`o${acknowledged}`, 100).map((each) => ({ ...each, wide }));
+      await put(dev, orders);
+      acknowledged += 100;
+    });
+
+    expect(String(refusal)).toMatch(/disk is full/);
+    expect((await dev.call('/healthz')).status).toBe(200);
+    rmSync(filler);
+    const after = await put(dev, [order('last', 'east', 1)]);
+    const { north, south, east } = await groups(dev, 'by_shop', 'orders', after);
+    expect(east).toBe(1);
+    // The refused request is not in: an append is all or nothing.
+    expect(Number(north) + Number(south)).toBe(acknowledged);
+  });
+});
+
+/** What the first put that fails throws. */
+async function fill(putMore: () => Promise<void>): Promise<unknown> {
+  for (let round = 0; round < 200; round++) {
+    try {
+      await putMore();
+    } catch (error) {
+      return error;
+    }
+  }
+  throw new Error('the disk is never full');
+}
+
+function system(program: string, ...args: string[]): void {
+  execFileSync(program, args, { stdio: 'ignore' });
+}
+
+function mountSmall(path: string): boolean {
+  try {
+    system('mount', '-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', path);
+    mounts.push(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function flipItem(folder: string, where: string): () => void {
+  return flipRow(folder, 'items', 'bytes', where);
+}
+
+function flipHead(folder: string): () => void {
+  return flipRow(folder, 'heads', 'body', 'true');
+}
+
+/** Flips a bit in the last row; the returned function puts it right. */
+function flipRow(folder: string, table: string, column: string, where: string): () => void {
+  const path = join(folder, '.tidemark/checkpoint.db');
+  const write = (bytes: Uint8Array, rowid: number) => {
+    const database = new DatabaseSync(path);
+    database.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(bytes, rowid);
+    database.close();
+  };
+  const database = new DatabaseSync(path);
+  const row = database
+    .prepare(`SELECT rowid, ${column} AS bytes FROM ${table} WHERE ${where} ORDER BY rowid DESC`)
+    .get() as { rowid: number; bytes: Uint8Array };
+  database.close();
+  const bytes = Uint8Array.from(row.bytes);
+  write(flipMiddle(bytes), row.rowid);
+  return () => write(bytes, row.rowid);
+}

@@ -1,0 +1,147 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { groups, manyOrders, order, PARQUET, put, writePipeline } from './orders.ts';
+import { cleanUp, Dev, newFolder, tidemark } from './tidemark-process.ts';
+
+const EXAMPLE = fileURLToPath(
+  new URL('../../examples/flights/tidemark.config.ts', import.meta.url),
+);
+const folders: string[] = [];
+const devs: Dev[] = [];
+let dev: Dev;
+
+beforeAll(async () => {
+  const folder = newFolder();
+  folders.push(folder);
+  writePipeline(folder);
+  dev = await Dev.start(folder, '--pipeline', 'shop.json', '--shards', '2');
+  devs.push(dev);
+});
+
+afterAll(() => cleanUp(devs, folders));
+
+/** Puts a file by the command; the positions that it printed. */
+async function putFile(path: string): Promise<string[]> {
+  const { code, stdout, stderr } = await dev.command(
+    'put',
+    path,
+    '--key',
+    'order',
+    '--pipeline',
+    'shop.json',
+    '--json',
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return (JSON.parse(stdout) as { after: string[] }).after;
+}
+
+function file(name: string, text: string): string {
+  writeFileSync(join(dev.folder, name), text);
+  return name;
+}
+
+describe('tidemark put', () => {
+  it('puts NDJSON, and a query that waits for it has it', async () => {
+    const lines = ['a', 'b', 'c'].map((id) => JSON.stringify(order(`nd-${id}`, 'ndjson', 2)));
+    const after = await putFile(file('orders.ndjson', `${lines.join('\n')}\n\n`));
+
+    const { code, stdout } = await dev.command(
+      'query',
+      'by_shop',
+      '--key',
+      'shop=ndjson',
+      ...after.flatMap((position) => ['--after', position]),
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/by_shop: as of watermark 2026-03-01T09:59:00.000Z/);
+    expect(stdout).toMatch(/^ndjson +3 +6$/m);
+  });
+
+  it('puts CSV with quotes, commas and line breaks in fields', async () => {
+    const text = 'order,at,shop,price\r\n"csv-1",2026-03-01T10:00:00Z,"a, ""b""\nc",1.25\r\n';
+    const after = await putFile(file('orders.csv', text));
+
+    expect(await groups(dev, 'by_shop', 'revenue', after)).toMatchObject({ 'a, "b"\nc': 1.25 });
+  });
+
+  it('puts Parquet with its times and wide integers', async () => {
+    const after = await putFile(PARQUET);
+
+    expect(await groups(dev, 'by_shop', 'revenue', after)).toMatchObject({ north: 3.75, south: 4 });
+    const minutes = await dev.call('/v1/views/minutes?key.shop=north&end=2026-03-01T10:01:00Z');
+    expect(minutes.json).toMatchObject({ rows: [{ values: { orders: 2 } }] });
+  });
+
+  it('puts NDJSON from stdin', async () => {
+    const options = { cwd: dev.folder, input: JSON.stringify(order('in-1', 'stdin', 7)) };
+    const args = ['put', '-', '--key', 'order', '--stream', 'orders', '--kinesis-endpoint'];
+    const { code, stdout } = await tidemark([...args, dev.url], options);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain('put 1 records into orders');
+    const after = /--after (\S+)/.exec(stdout)?.[1] ?? '';
+    expect(await groups(dev, 'by_shop', 'orders', [after])).toMatchObject({ stdin: 1 });
+  });
+});
+
+describe('the other commands', () => {
+  it('query without a view lists the views', async () => {
+    const { code, stdout } = await dev.command('query');
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^by_shop +shop +orders, revenue$/m);
+    expect(stdout).toMatch(/^minutes +shop +orders$/m);
+  });
+
+  it('status says where the records went', async () => {
+    const after = await put(dev, [...manyOrders('st', 20), order('st-1', 'status', 1)]);
+    await groups(dev, 'by_shop', 'orders', after);
+    const { code, stdout } = await dev.command('status');
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^pipeline shop, plan [0-9a-f]{8}, watermark 2026-03-01T/m);
+    expect(stdout).toMatch(
+      /^records: folded \d+, duplicates 1, late 0, quarantined 0, unmatched 0$/m,
+    );
+    expect(stdout).toMatch(/^slice-000000000001 +OPEN/m);
+  });
+
+  it('checkpoint completes an epoch of every slice', async () => {
+    const epochs = async () => {
+      const { json } = await dev.call('/v1/status');
+      return (json as { slices: { id: string; epoch: number }[] }).slices;
+    };
+    const before = await epochs();
+    const { code, stdout } = await dev.command('checkpoint', '--json');
+
+    expect(code).toBe(0);
+    const { slices } = JSON.parse(stdout) as { slices: { id: string; epoch: number }[] };
+    expect(slices.map(({ id, epoch }) => ({ id, epoch }))).toEqual(
+      (await epochs()).map(({ id, epoch }) => ({ id, epoch })),
+    );
+    for (const { id, epoch } of before) {
+      expect(slices.find((slice) => slice.id === id)?.epoch).toBeGreaterThan(epoch);
+    }
+  });
+
+  it('check says what a pipeline file means, as text and as JSON', async () => {
+    const text = await tidemark(['check', '--pipeline', EXAMPLE], { cwd: dev.folder });
+    const json = await tidemark(['check', '--pipeline', 'shop.json', '--json'], {
+      cwd: dev.folder,
+    });
+
+    expect(text).toMatchObject({ code: 0, stderr: '' });
+    expect(text.stdout).toContain("is sound: pipeline 'flights' over stream 'flights'");
+    expect(json.code).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({ name: 'shop', views: { minutes: {} } });
+  });
+
+  it('--version prints the version of package.json', async () => {
+    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    const { code, stdout } = await tidemark(['--version'], { cwd: dev.folder });
+
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${JSON.parse(manifest).version}\n` });
+  });
+});

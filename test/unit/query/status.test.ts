@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { headItem } from '../../../core/checkpoint/head.ts';
+import { TransientFault } from '../../../core/faults.ts';
+import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
+import type { Queries } from '../../../core/query/queries.ts';
+import { Digest, digestSeed } from '../../../core/state/digest.ts';
+import { plan, QueryWorld, shardIdOf } from './query-world.ts';
+
+const flight = (t: number) => ({ t, origin: 'LAX', to: 'X', delay: 1 });
+
+async function statusOf(queries: Queries) {
+  const status = await queries.status();
+  if (!status.ok) throw new Error(JSON.stringify(status.problem));
+  return status.value;
+}
+
+describe('the status', () => {
+  it('of a pipeline without records is empty', async () => {
+    expect(await statusOf(new QueryWorld().queries)).toEqual({
+      pipeline: 'flights',
+      plan: { ordinal: 0, hash: plan.hash },
+      records: { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0 },
+      digest: '0000000000000000',
+      watermark: null,
+      slices: [],
+    });
+  });
+
+  it('adds up what became of the records of all slices', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(1_000), flight(2_000), 'bad');
+    await world.deliver(1, flight(9_000));
+    const status = await statusOf(world.queries);
+    expect(status.records).toEqual({
+      folded: 3,
+      duplicates: 0,
+      late: 0,
+      quarantined: 1,
+      unmatched: 0,
+    });
+    expect(status.watermark).toBe('1969-12-31T23:59:57.000Z');
+    const digest = new Digest();
+    for (const [shard, count] of [
+      [0, 3],
+      [1, 1],
+    ] as const) {
+      for (let ordinal = 1; ordinal <= count; ordinal++) {
+        const position = { sequenceNumber: String(ordinal * 10), subSequence: 0 };
+        digest.add(position, digestSeed(shardIdOf(shard)));
+      }
+    }
+    expect(status.digest).toBe(digest.value().sum);
+  });
+
+  it('says of each slice where it stands', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(1_000));
+    await world.deliver(0, flight(2_000));
+    world.clock.advance(3_000);
+    const [slice] = (await statusOf(world.queries)).slices;
+    expect(slice).toEqual({
+      id: 'slice-000000000000',
+      range: { start: '0'.repeat(32), end: 'f'.repeat(32) },
+      shardId: shardIdOf(0),
+      state: 'OPEN',
+      timeline: 0,
+      epoch: 2,
+      generation: 0,
+      revision: 3,
+      cursor: '20',
+      delivered: '20',
+      watermark: '1969-12-31T23:59:57.000Z',
+      records: 2,
+      behindMs: 0,
+      checkpointAgeMs: 3_000,
+      entries: 3,
+      stateBytes: expect.any(Number),
+    });
+    expect(slice?.stateBytes).toBeGreaterThan(0);
+  });
+
+  it('is behind since the oldest record arrived that no checkpoint holds', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(1_000));
+    world.append(0, flight(2_000));
+    world.clock.advance(5_000);
+    // Records arrive a second before they are appended here.
+    expect((await statusOf(world.queries)).slices[0]?.behindMs).toBe(6_000);
+  });
+
+  it('does not claim to be at the tip when the stream does not say so', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(1_000));
+    const answers: RecordSource['readAfter'][] = [
+      async () => ({ outcome: 'trimmed', oldest: null }),
+      async () => ({ outcome: 'records', records: [], reachedTip: false }),
+      async () => {
+        throw new TransientFault('throttled');
+      },
+    ];
+    for (const readAfter of answers) {
+      const queries = world.newQueries({ source: { readAfter } });
+      expect((await statusOf(queries)).slices[0]?.behindMs).toBeNull();
+    }
+  });
+
+  it('leaves sealed slices and those without a time out of the watermark', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(1_000));
+    await world.deliver(1, flight(60_000));
+    await world.deliver(2, 'bad');
+    const head = await world.head(0);
+    const sealed = {
+      ...head,
+      status: 'SEALED' as const,
+      revision: head.revision + 1,
+      nonce: 'f'.repeat(16),
+    };
+    await world.heads.writeHead(headItem(sealed), head.revision);
+    expect((await statusOf(world.queries)).watermark).toBe('1970-01-01T00:00:55.000Z');
+  });
+
+  it('asks to try again when the store does not answer', async () => {
+    const world = new QueryWorld();
+    const heads: CheckpointStore = Object.assign(Object.create(world.heads), {
+      listHeads: async () => {
+        throw new TransientFault('throttled', { hint: 'wait a second' });
+      },
+    });
+    const queries = world.newQueries({ heads });
+    const problem = { status: 503, code: 'try-again', detail: 'throttled: wait a second' };
+    expect(await queries.status()).toMatchObject({ ok: false, problem });
+    expect(await queries.view('by_origin', [])).toMatchObject({ ok: false, problem });
+  });
+});

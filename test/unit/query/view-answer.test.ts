@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  answerOf,
+  type Flight,
+  groupedRows,
+  pagesOf,
+  plainRow,
+  QueryWorld,
+  shardIdOf,
+} from './query-world.ts';
+
+const flight = (t: number, origin: Flight['origin'], delay: number | null, to = 'X'): Flight => ({
+  t,
+  origin,
+  to,
+  delay,
+});
+
+describe('the answer of a view', () => {
+  let world: QueryWorld;
+
+  beforeEach(async () => {
+    world = new QueryWorld();
+    await world.deliver(0, flight(1_000, 'LAX', 5), flight(2_000, 'SFO', 7));
+    await world.deliver(1, flight(3_000, 'LAX', 1), flight(12_000, 'LAX', 100));
+  });
+
+  it('merges what each slice holds of a group', async () => {
+    const { rows } = await answerOf(world.queries, 'by_origin');
+    expect(rows.map(plainRow)).toEqual(groupedRows('by_origin', world.flights()));
+    expect(rows[0]).toMatchObject({
+      key: { origin: 'LAX' },
+      window: null,
+      closed: false,
+      values: { flights: 3, total: 106, worst: 100 },
+    });
+    expect(rows[0]?.values['typical']).toEqual({
+      '0.5': expect.any(Number),
+      '0.99': expect.any(Number),
+    });
+    expect(rows[0]).not.toHaveProperty('inexact');
+  });
+
+  it('answers a view without group fields with one row', async () => {
+    const { rows } = await answerOf(world.queries, 'in_all');
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ key: {}, window: null, values: { flights: 4, total: 113 } });
+  });
+
+  it('says nothing of groups without values but null', async () => {
+    await world.deliver(0, flight(2_500, 'OAK', null));
+    const { rows } = await answerOf(world.queries, 'by_origin', { 'key.origin': 'OAK' });
+    expect(rows[0]?.values).toEqual({
+      flights: 1,
+      total: null,
+      worst: null,
+      typical: { '0.5': null, '0.99': null },
+    });
+  });
+
+  it('names the aggregates whose integers were too large to be exact', async () => {
+    const large = 2 ** 53 - 1;
+    for (const delay of [large, large, 1]) await world.deliver(0, flight(2_500, 'BIG', delay));
+    const { rows } = await answerOf(world.queries, 'by_origin', { 'key.origin': 'BIG' });
+    expect(rows[0]?.inexact).toEqual(['total']);
+  });
+
+  it('keeps a group called __proto__ like any other', async () => {
+    await world.deliver(0, flight(2_500, '__proto__', 1), flight(2_500, '__proto__', 2));
+    const { rows } = await answerOf(world.queries, 'by_origin', { 'key.origin': '__proto__' });
+    expect(rows.map(plainRow)).toEqual([
+      { key: { origin: '__proto__' }, startMs: null, flights: 2, total: 3, worst: 2 },
+    ]);
+  });
+
+  it('takes the lowest watermark of the slices that had a record', async () => {
+    // The slices have seen 2 s and 12 s; windows stay open for 5 s more.
+    expect((await answerOf(world.queries, 'by_route')).watermark).toBe('1969-12-31T23:59:57.000Z');
+    await world.deliver(0, flight(30_000, 'LAX', 1));
+    const answer = await answerOf(world.queries, 'by_route');
+    expect(answer.watermark).toBe('1970-01-01T00:00:07.000Z');
+    expect(answer.rows.map(({ closed }) => closed)).toEqual([false, false, false, false]);
+  });
+
+  it('calls rows closed once the watermark of every slice has reached their end, not before', async () => {
+    await world.deliver(0, flight(30_000, 'LAX', 1));
+    await world.deliver(1, flight(14_999, 'LAX', 1));
+    const open = await answerOf(world.queries, 'by_route', { end: '1970-01-01T00:00:10Z' });
+    expect(open.rows.map(({ closed }) => closed)).toEqual([false, false]);
+    expect(open.complete).toBe(false);
+    await world.deliver(1, flight(15_000, 'LAX', 1));
+    const closed = await answerOf(world.queries, 'by_route', { end: '1970-01-01T00:00:10Z' });
+    expect(closed.rows.map((row) => row.closed)).toEqual([true, true]);
+    expect(closed.complete).toBe(true);
+  });
+
+  it('is not complete for a range of windows that may still get rows', async () => {
+    const empty = { start: '1970-01-02', end: '1970-01-03' };
+    expect(await answerOf(world.queries, 'by_route', empty)).toMatchObject({
+      rows: [],
+      complete: false,
+    });
+    expect((await answerOf(world.queries, 'by_origin')).complete).toBe(true);
+  });
+
+  it('raises the revision of rows with each epoch of any slice', async () => {
+    const before = await answerOf(world.queries, 'by_origin');
+    expect((await answerOf(world.queries, 'by_origin')).rows[0]?.revision).toBe(
+      before.rows[0]?.revision,
+    );
+    await world.deliver(1, flight(12_500, 'LAX', 1));
+    const after = await answerOf(world.queries, 'by_origin');
+    expect(after.rows[0]?.revision).toBeGreaterThan(before.rows[0]?.revision as number);
+  });
+
+  it('has no rows, no watermark and no error before the first record', async () => {
+    const answer = await answerOf(new QueryWorld().queries, 'by_origin');
+    expect(answer).toEqual({
+      view: 'by_origin',
+      watermark: null,
+      complete: true,
+      gaps: [],
+      reached: true,
+      rows: [],
+      next: null,
+    });
+  });
+
+  it('has reached a record once its slice has a checkpoint with it', async () => {
+    const { sequenceNumber } = world.append(0, flight(2_700, 'LAX', 1));
+    const after = `${shardIdOf(0)}:${sequenceNumber}`;
+    expect((await answerOf(world.queries, 'by_origin', { after })).reached).toBe(false);
+    const both = [after, `${shardIdOf(1)}:20`];
+    expect((await answerOf(world.queries, 'by_origin', { after: both })).reached).toBe(false);
+    expect(
+      (await answerOf(world.queries, 'by_origin', { after: `${shardIdOf(1)}:20` })).reached,
+    ).toBe(true);
+    expect(
+      (await answerOf(world.queries, 'by_origin', { after: `${shardIdOf(7)}:1` })).reached,
+    ).toBe(false);
+  });
+
+  it('ends a page early rather than answer more than a function may', async () => {
+    const long = (index: number) => String(index).padStart(4, '0').padEnd(3_000, '.');
+    await world.deliver(
+      0,
+      ...Array.from({ length: 1_450 }, (_, index) => flight(2_900, long(index), 1)),
+    );
+    const pages = await pagesOf([world.queries], 'by_origin', { limit: '10000' });
+    expect(pages.length).toBeGreaterThan(1);
+    for (const page of pages) expect(JSON.stringify(page.rows).length).toBeLessThan(4.3 * 2 ** 20);
+    expect(pages.flatMap(({ rows }) => rows.map(plainRow))).toEqual(
+      groupedRows('by_origin', world.flights()),
+    );
+  });
+});

@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { QueryPorts } from '../../../core/query/queries.ts';
+import {
+  answerOf,
+  type Flight,
+  groupedRows,
+  pagesOf,
+  plainRow,
+  QueryWorld,
+} from './query-world.ts';
+
+/** Origins of every type, several routes and windows, over three shards. */
+function flightsOf(shard: number, fromMs: number, count: number): Flight[] {
+  const origins = ['LAX', 'LAS', 'SFO', '', '__proto__', 'L\u0000X', 7, -2.5, true, false, null];
+  return Array.from({ length: count }, (_, index) => ({
+    t: fromMs + index * 700,
+    origin: origins[(index * 7 + shard) % origins.length] as Flight['origin'],
+    to: `T${index % 3}`,
+    delay: index % 5 === 0 ? null : (index * 13) % 40,
+  }));
+}
+
+/** Windows that closed long ago lie in merged runs, later ones in the chain, the last are open; some records come late. */
+async function filledWorld(): Promise<QueryWorld> {
+  const world = new QueryWorld({}, 2);
+  for (let round = 0; round < 9; round++) {
+    for (const shard of [0, 1, 2]) {
+      await world.deliver(shard, ...flightsOf(shard, round * 15_000, 20));
+      if (round % 3 === 2) await world.deliver(shard, ...flightsOf(shard, (round - 2) * 15_000, 4));
+    }
+  }
+  return world;
+}
+
+describe('the rows of a view', () => {
+  let world: QueryWorld;
+
+  beforeAll(async () => {
+    world = await filledWorld();
+  });
+
+  it('come from open windows, closed ones since the base, and runs', async () => {
+    const keys = (await world.blobs.objects.list('', null, 10_000)).map(({ key }) => key);
+    expect(keys.filter((key) => key.includes('/run/')).length).toBeGreaterThan(5);
+    const { rows } = await answerOf(world.queries, 'by_route', { limit: '10000' });
+    expect(rows.some(({ closed }) => closed)).toBe(true);
+    expect(rows.some(({ closed }) => !closed)).toBe(true);
+    expect(rows.map(plainRow)).toEqual(groupedRows('by_route', world.flights()));
+  });
+
+  it('are the same to a reader that followed and to one that begins now', async () => {
+    const world = await filledWorld();
+    await answerOf(world.queries, 'by_route');
+    for (const shard of [0, 1, 2]) await world.deliver(shard, ...flightsOf(shard, 140_000, 5));
+    const warm = await answerOf(world.queries, 'by_route', { limit: '10000' });
+    expect(await answerOf(world.newQueries(), 'by_route', { limit: '10000' })).toEqual(warm);
+  });
+
+  it.each([3, 20, 100])('are the same in pages of %i', async (limit) => {
+    for (const order of [
+      {},
+      { order: '-flights' },
+      { order: 'worst' },
+      { order: '-typical.0.99' },
+    ]) {
+      const whole = await answerOf(world.queries, 'by_route', { ...order, limit: '10000' });
+      expect(whole.next).toBeNull();
+      const pages = await pagesOf([world.queries], 'by_route', { ...order, limit: String(limit) });
+      expect(pages.flatMap(({ rows }) => rows)).toEqual(whole.rows);
+      for (const page of pages.slice(0, -1)) expect(page.rows).toHaveLength(limit);
+    }
+  });
+
+  it('are ordered by an aggregate, groups without a value last, equal ones by key', async () => {
+    const expected = groupedRows('by_origin', world.flights());
+    for (const [order, sign] of [
+      ['worst', 1],
+      ['-worst', -1],
+    ] as const) {
+      const { rows } = await answerOf(world.queries, 'by_origin', { order });
+      // Sorting is stable, so that equal ones stay in the order of keys.
+      const sorted = [...expected].sort((a, b) => {
+        if (a.worst === b.worst) return 0;
+        if (a.worst === null || b.worst === null) return a.worst === null ? 1 : -1;
+        return sign * (a.worst - b.worst);
+      });
+      expect(rows.map(plainRow)).toEqual(sorted);
+    }
+  });
+
+  it('are ordered by the rank of a quantile', async () => {
+    const { rows } = await answerOf(world.queries, 'by_origin', { order: '-typical.0.5' });
+    const medians = rows.map(
+      ({ values }) => (values['typical'] as Record<string, number | null>)['0.5'],
+    );
+    const known = medians.filter((median) => median !== null) as number[];
+    expect(known).toEqual([...known].sort((a, b) => b - a));
+    expect(new Set(known).size).toBeGreaterThan(2);
+  });
+
+  it.each([
+    ['LAX', 'LAX'],
+    ['"LAX"', 'LAX'],
+    ['', ''],
+    ['7', 7],
+    ['-2.5', -2.5],
+    ['true', true],
+    ['null', null],
+    ['__proto__', '__proto__'],
+    ['L\u0000X', 'L\u0000X'],
+  ])('are chosen by key.origin=%s', async (text, origin) => {
+    for (const view of ['by_origin', 'by_route']) {
+      const asked = { 'key.origin': text, limit: '10000' };
+      const { rows } = await answerOf(world.queries, view, asked);
+      const flights = world.flights().filter((flight) => flight.origin === origin);
+      expect(rows.length).toBeGreaterThan(0);
+      expect(rows.map(plainRow)).toEqual(groupedRows(view, flights));
+    }
+  });
+
+  it('tell the number 7 from the text "7"', async () => {
+    expect((await answerOf(world.queries, 'by_origin', { 'key.origin': '"7"' })).rows).toEqual([]);
+    expect((await answerOf(world.queries, 'by_origin', { 'key.origin': '07' })).rows).toEqual([]);
+  });
+
+  it('are chosen by a field that is not the first', async () => {
+    const { rows } = await answerOf(world.queries, 'by_route', { 'key.to': 'T1', limit: '10000' });
+    const flights = world.flights().filter(({ to }) => to === 'T1');
+    expect(rows.map(plainRow)).toEqual(groupedRows('by_route', flights));
+  });
+
+  it('are chosen by a prefix of the first field that no key asks for', async () => {
+    const begin = (text: unknown, prefix: string) =>
+      typeof text === 'string' && text.startsWith(prefix);
+    for (const prefix of ['L', 'LA', 'LAX', 'L\u0000', '', 'Q']) {
+      const { rows } = await answerOf(world.queries, 'by_route', { prefix, limit: '10000' });
+      const flights = world.flights().filter(({ origin }) => begin(origin, prefix));
+      expect(rows.map(plainRow)).toEqual(groupedRows('by_route', flights));
+    }
+    const asked = { 'key.origin': 'LAX', prefix: 'T2', limit: '10000' };
+    const { rows } = await answerOf(world.queries, 'by_route', asked);
+    const flights = world.flights().filter(({ origin, to }) => origin === 'LAX' && to === 'T2');
+    expect(rows.map(plainRow)).toEqual(groupedRows('by_route', flights));
+  });
+
+  it('are those of windows that begin at or after start and before end', async () => {
+    const iso = (ms: number) => new Date(ms).toISOString();
+    for (const [startMs, endMs] of [
+      [0, 10_000],
+      [10_000, 60_000],
+      [15_000, 45_000],
+      [110_000, 900_000],
+    ] as const) {
+      const asked = { start: iso(startMs), end: iso(endMs), limit: '10000' };
+      const { rows } = await answerOf(world.queries, 'by_route', asked);
+      const expected = groupedRows('by_route', world.flights()).filter(
+        (row) => (row.startMs ?? 0) >= startMs && (row.startMs ?? 0) < endMs,
+      );
+      expect(rows.length).toBeGreaterThan(0);
+      expect(rows.map(plainRow)).toEqual(expected);
+    }
+  });
+
+  it('of one key do not read the runs of others', async () => {
+    const world = new QueryWorld();
+    let bytesRead = 0;
+    const { objects, items } = world.blobs;
+    const counting = new Proxy(objects, {
+      get: (target, name) => {
+        if (name !== 'readRange') return Reflect.get(target, name).bind(target);
+        return async (...args: Parameters<typeof objects.readRange>) => {
+          const bytes = await target.readRange(...args);
+          bytesRead += bytes?.length ?? 0;
+          return bytes;
+        };
+      },
+    });
+    const blobs: QueryPorts['blobs'] = { items, objects: counting };
+    const wide = Array.from({ length: 3_000 }, (_, index) => ({
+      t: 200_000,
+      origin: `O${String(index).padStart(5, '0')}`,
+      to: 'X',
+      delay: index,
+    }));
+    await world.deliver(0, ...wide);
+    await world.deliver(0, { t: 300_000, origin: 'end', to: 'X', delay: 0 });
+    await world.checkpoint(0);
+    const queries = world.newQueries({ blobs });
+    const point = await answerOf(queries, 'by_route', { 'key.origin': 'O01500' });
+    expect(point.rows.map(plainRow)).toEqual([
+      {
+        key: { origin: 'O01500', to: 'X' },
+        startMs: 200_000,
+        flights: 1,
+        total: 1500,
+        worst: 1500,
+      },
+    ]);
+    const pointBytes = bytesRead;
+    await answerOf(queries, 'by_route', { prefix: 'O', limit: '5' });
+    const pageBytes = bytesRead - pointBytes;
+    await answerOf(queries, 'by_route', { prefix: 'O', limit: '10000' });
+    const wholeBytes = bytesRead;
+    expect(pointBytes).toBeLessThan(wholeBytes / 3);
+    expect(pageBytes).toBeLessThan(wholeBytes / 3);
+    // What was read is kept: the same question again reads nothing.
+    await answerOf(queries, 'by_route', { 'key.origin': 'O01500' });
+    expect(bytesRead).toBe(wholeBytes);
+  });
+});
