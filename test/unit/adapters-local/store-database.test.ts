@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { open, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -110,6 +111,21 @@ describe('a full checkpoint store', () => {
 });
 
 describe('a checkpoint store file', () => {
+  it('that is new and that another thread reads at this moment is waited for', async () => {
+    const path = await databasePath();
+    const reader = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
+      const { DatabaseSync } = require('node:sqlite');
+      const database = new DatabaseSync(workerData);
+      database.exec('BEGIN; SELECT * FROM sqlite_schema');
+      parentPort.postMessage('reading');
+      setTimeout(() => database.close(), 100);`,
+      { eval: true, workerData: path },
+    );
+    await once(reader, 'message');
+    CheckpointDatabase.open(path).close();
+  });
+
   it('of a newer format is refused and not touched', async () => {
     const path = await databasePath();
     CheckpointDatabase.open(path).close();

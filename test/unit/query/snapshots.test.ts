@@ -3,11 +3,10 @@ import { writeBlob } from '../../../core/checkpoint/blobs.ts';
 import { encodeDelta } from '../../../core/checkpoint/delta.ts';
 import type { BlobReference } from '../../../core/checkpoint/names.ts';
 import { restore } from '../../../core/checkpoint/restore.ts';
-import { CorruptStateFault } from '../../../core/faults.ts';
-import { SliceReader } from '../../../core/query/slice-reader.ts';
-import type { ViewAnswer } from '../../../core/query/view-answer.ts';
 import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
+import { SliceReader } from '../../../core/query/slice-reader.ts';
+import type { ViewAnswer } from '../../../core/query/view-answer.ts';
 import {
   answerOf,
   type Flight,
@@ -40,13 +39,17 @@ async function worldOfRounds(rounds: number, knobs = {}): Promise<QueryWorld> {
 }
 
 /** The same store, with something done before each call of one of the named methods. */
-function disturbed<T extends object>(target: T, names: string, run: () => Promise<void>): T {
+function disturbed<T extends object>(
+  target: T,
+  names: string,
+  run: (...args: unknown[]) => Promise<void>,
+): T {
   return new Proxy(target, {
     get(object, name) {
       const method = Reflect.get(object, name) as (...args: unknown[]) => unknown;
       if (!names.split(' ').includes(String(name))) return method.bind(object);
       return async (...args: unknown[]) => {
-        await run();
+        await run(...args);
         return method.apply(object, args);
       };
     },
@@ -233,34 +236,41 @@ describe('a reader', () => {
     }
   });
 
-  it.each(['read', 'readRange'])('looks at HEAD again when retention was faster than its %s', async (call) => {
-    const world = new QueryWorld({ retentionGraceMs: 1_000 });
-    for (let round = 0; round < 9; round++) {
-      for (const shard of [0, 1]) await push(world, shard, round);
-    }
-    let isArmed = true;
-    const outrun = async () => {
-      if (!isArmed) return;
-      isArmed = false;
-      for (let round = 9; round < 30; round++) {
-        world.clock.advance(2_000);
+  it.each(['read', 'readRange'])(
+    'looks at HEAD again when retention was faster than its %s',
+    async (call) => {
+      const world = new QueryWorld({ retentionGraceMs: 1_000 });
+      for (let round = 0; round < 9; round++) {
         for (const shard of [0, 1]) await push(world, shard, round);
       }
-    };
-    const objects = disturbed<BlobStore>(world.blobs.objects, call, outrun);
-    const queries = world.newQueries({ blobs: { ...world.blobs, objects } });
-    const held = new Map([
-      [0, 54],
-      [1, 54],
-    ]);
-    await expectPrefixes(world, queries, held);
-    expect(isArmed).toBe(false);
-  });
+      let isArmed = true;
+      const outrun = async () => {
+        if (!isArmed) return;
+        isArmed = false;
+        for (let round = 9; round < 30; round++) {
+          world.clock.advance(2_000);
+          for (const shard of [0, 1]) await push(world, shard, round);
+        }
+      };
+      const objects = disturbed<BlobStore>(world.blobs.objects, call, outrun);
+      const queries = world.newQueries({ blobs: { ...world.blobs, objects } });
+      const held = new Map([
+        [0, 54],
+        [1, 54],
+      ]);
+      await expectPrefixes(world, queries, held);
+      expect(isArmed).toBe(false);
+    },
+  );
 
   it('answers many requests at once, each whole and all of its pages from one snapshot', async () => {
     const world = await worldOfRounds(3);
-    const later = async () => {
-      for (let tick = 0; tick < 3; tick++) await new Promise((resolve) => setImmediate(resolve));
+    const later = async (key: unknown = '') => {
+      // Slice 1 is slow: an image of slice 0 has to wait for it, while other requests want to move it on.
+      const ticks = String(key).startsWith('slice-000000000001') ? 9 : 1;
+      for (let tick = 0; tick < ticks; tick++) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
     };
     const queries = world.newQueries({
       blobs: {
@@ -269,7 +279,9 @@ describe('a reader', () => {
       },
     });
     const flightsOf = (pages: readonly ViewAnswer[]) =>
-      pages.flatMap(({ rows }) => rows).reduce((sum, row) => sum + Number(row.values['flights']), 0);
+      pages
+        .flatMap(({ rows }) => rows)
+        .reduce((sum, row) => sum + Number(row.values['flights']), 0);
     const counts: Promise<number>[] = [];
     for (let round = 3; round < 15; round++) {
       for (const order of [{}, { order: '-flights' }]) {
@@ -286,7 +298,7 @@ describe('a reader', () => {
   });
 
   it('does not go on with an image that broke off between two epochs', async () => {
-    const world = await worldOfRounds(2);
+    const world = await worldOfRounds(2, { chainLengthMax: 10 });
     const head = await world.head(0);
     const reader = new SliceReader(plan, world.heads, world.blobs);
     await reader.follow(head);
@@ -308,10 +320,9 @@ describe('a reader', () => {
     const name = { kind: 'delta', timeline: 0, epoch: header.epoch, nonce: header.nonce } as const;
     const bytes = encodeDelta(header, Uint8Array.of(1, 2, 3));
     const delta = await writeBlob(world.blobs, head.sliceId, name, bytes);
-    await expect(reader.follow({ ...between, epoch: header.epoch, delta })).rejects.toThrow(
-      CorruptStateFault,
-    );
-    const { checkpoint } = await reader.follow(between);
+    const broken = { ...between, epoch: header.epoch, delta, revision: between.revision + 1 };
+    const { head: reached, checkpoint } = await reader.follow(broken);
+    expect(reached).toEqual(between);
     const restored = await restore(plan, between, world.blobs);
     expect(checkpoint.image.encode()).toEqual(restored.image.encode());
     expect(checkpoint.image.closed).toEqual(restored.image.closed);

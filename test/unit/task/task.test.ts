@@ -272,8 +272,8 @@ describe('two owners of one slice', () => {
       for (let index = 0; index < 50; index += 5) {
         const batch = world.records.slice(index, index + 5);
         await awake.deliver(batch, PLENTY);
-        if (index < 50 - slept * 5) await sleeper.deliver(batch, PLENTY);
         await awake.checkpoint(PLENTY);
+        if (index < 50 - slept * 5) await sleeper.deliver(batch, PLENTY);
       }
       const report = await sleeper.deliver(world.records.slice(50), PLENTY);
       expect(report).toMatchObject({ folded: 10, flips: 1 });
