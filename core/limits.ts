@@ -54,8 +54,8 @@ export const SNAPSHOT_AGE_MS_MAX = 15 * MINUTE_MS;
 export const RETENTION_GRACE_MS = 60 * MINUTE_MS;
 /** Runs of one level that a compaction merges into one of the next. */
 export const RUN_FAN_IN = 8;
-/** Runs larger than this are not merged any further. */
-export const RUN_BYTES_MAX_TO_MERGE = 64 * MIB;
+/** Runs that one compaction merges, together: it holds their entries in memory, several times their bytes. */
+export const RUN_BYTES_MAX_TO_MERGE = 32 * MIB;
 /** Bytes of one block of a run, about: what a point read fetches. */
 export const RUN_BLOCK_BYTES = 16 * KIB;
 /** Memories of slices that one environment holds together; the least recently used goes. */

@@ -2,7 +2,7 @@
  * What the core asks of the world, with the guarantee that each port must give. Adapters decide nothing: they keep these
  * guarantees or throw a fault of core/faults.ts (`TransientFault` when the same call may succeed later).
  */
-import type { Position } from './position.ts';
+import { type Position, sortablePosition } from './position.ts';
 
 /** One record of a shard's log, as a source brings it. `data` is the producer's bytes. */
 export interface StreamRecord extends Position {
@@ -96,6 +96,7 @@ export type SourceRead =
 
 /** The stream itself, by position: what a replay reads (GetRecords). */
 export interface RecordSource {
+  /** Throws `ReplayGapFault` for a position that is none of this stream's. */
   readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead>;
 }
 
@@ -133,12 +134,12 @@ export interface QuarantineIndex {
   list(after: string | null, limit: number): Promise<QuarantinedRecord[]>;
 }
 
-/** The id of a quarantined record: unique, sorts by slice, then position. */
+/** The id of a quarantined record: unique, sorts by slice, timeline and position. */
 export function quarantineId(
   record: Pick<QuarantinedRecord, 'sliceId' | 'timeline' | 'sequenceNumber' | 'subSequence'>,
 ): string {
-  const sequence = record.sequenceNumber.padStart(56, '0');
-  return `${record.sliceId}/${record.timeline}/${sequence}/${record.subSequence}`;
+  const timeline = String(record.timeline).padStart(12, '0');
+  return `${record.sliceId}/${timeline}/${sortablePosition(record)}`;
 }
 
 const BLOB_KEY = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}(?:\/[A-Za-z0-9_][A-Za-z0-9._-]{0,199}){0,7}$/;

@@ -13,13 +13,7 @@ import { type PublishPorts, publish } from './checkpoint/publish.ts';
 import { advance, type Checkpoint, restore } from './checkpoint/restore.ts';
 import type { RecordDecoder } from './decode/record-decoder.ts';
 import type { Plan } from './definition/plan.ts';
-import {
-  BehindFault,
-  CorruptStateFault,
-  HeldFault,
-  ReplayGapFault,
-  TransientFault,
-} from './faults.ts';
+import { BehindFault, CorruptStateFault, HeldFault, TransientFault } from './faults.ts';
 import type {
   QuarantinedRecord,
   QuarantineIndex,
@@ -27,19 +21,14 @@ import type {
   ShardDirectory,
   StreamRecord,
 } from './ports.ts';
-import { comparePositions, type Position } from './position.ts';
+import { comparePositions } from './position.ts';
+import { ReplayLog, type SliceIdentity } from './replay-log.ts';
 import { SliceState } from './state/slice-state.ts';
 
 export interface TaskPorts extends PublishPorts {
   readonly source: RecordSource;
   readonly shards: ShardDirectory;
   readonly quarantine: QuarantineIndex;
-}
-
-/** Which slice a task owns, and whose records are its log. */
-export interface SliceIdentity {
-  readonly sliceId: string;
-  readonly shardId: string;
 }
 
 /** What one invocation did. */
@@ -65,15 +54,21 @@ interface Memory {
   arrivalMs: number;
   /** What HEAD's epoch quarantined and the index may not list yet. */
   unlisted: readonly QuarantinedRecord[];
+  /** True once the stream has shown that nothing lies between the position and what the event source brings. */
+  followsSource: boolean;
 }
 
 type Step = 'done' | 'lost';
+
+/** After so long without a record, what the event source brings is held against the stream. */
+const GAP_CHECK_SILENCE_MS = 10_000;
 
 export class SliceTask {
   readonly #identity: SliceIdentity;
   readonly #plan: Plan;
   readonly #decoder: RecordDecoder;
   readonly #ports: TaskPorts;
+  readonly #log: ReplayLog;
   #memory: Memory | null = null;
   #busy = false;
 
@@ -82,6 +77,8 @@ export class SliceTask {
     this.#plan = plan;
     this.#decoder = decoder;
     this.#ports = ports;
+    const { source, knobs } = ports;
+    this.#log = new ReplayLog(identity, source, knobs.replayChunkRecords);
   }
 
   /**
@@ -113,11 +110,13 @@ export class SliceTask {
     timeLeftMs: () => number,
     report: DeliveryReport,
   ): Promise<void> {
+    const inOrder = inOrderOf(records);
     await this.#attempt(async (memory) => {
       if ((await this.#replay(memory, timeLeftMs, report)) === 'lost') return 'lost';
+      if ((await this.#closeGap(memory, inOrder, timeLeftMs, report)) === 'lost') return 'lost';
       const { cursor } = memory.head;
       report.folded = 0;
-      for (const record of records) {
+      for (const record of inOrder) {
         if (comparePositions(record, cursor) > 0) report.folded++;
         if (comparePositions(record, memory.state.position) > 0) this.#fold(record, memory);
       }
@@ -125,7 +124,7 @@ export class SliceTask {
       if (comparePositions(memory.state.position, cursor) === 0) return 'done';
       return this.#flip(memory, report);
     }, report);
-    const last = records.at(-1);
+    const last = inOrder.at(-1);
     const { head } = this.#memory as Memory;
     assert(
       last === undefined || comparePositions(last, head.delivered) <= 0,
@@ -140,8 +139,9 @@ export class SliceTask {
     try {
       await run(report);
     } catch (fault) {
-      // The overlay may be half of a batch, the image half of a delta.
-      this.#memory = null;
+      // The overlay may be half of a batch, the image half of a delta. Only a replay that ran out of time leaves it whole.
+      if (fault instanceof BehindFault) this.#memory?.state.dropOverlay();
+      else this.#memory = null;
       throw fault;
     } finally {
       this.#busy = false;
@@ -178,8 +178,10 @@ export class SliceTask {
       this.#memory = null;
       const { checkpoint } = memory;
       const next = await advance(checkpoint, memory.head.delta, head, blobs);
-      if (next.image !== checkpoint.image) report.restored++;
+      const isRestored = next.image !== checkpoint.image;
+      if (isRestored) report.restored++;
       this.#memory = this.#remember(head, next);
+      this.#memory.followsSource = memory.followsSource && !isRestored;
     }
     await this.#listQuarantined(this.#memory as Memory);
     return this.#memory as Memory;
@@ -215,7 +217,7 @@ export class SliceTask {
   #remember(head: Head, checkpoint: Checkpoint): Memory {
     const state = new SliceState(checkpoint.image, this.#decoder, this.#identity.shardId);
     const unlisted = checkpoint.quarantined.map((record) => this.#identify(record, head));
-    return { head, checkpoint, state, arrivalMs: 0, unlisted };
+    return { head, checkpoint, state, arrivalMs: 0, unlisted, followsSource: false };
   }
 
   #identify(record: Checkpoint['quarantined'][number], head: Head): QuarantinedRecord {
@@ -228,36 +230,56 @@ export class SliceTask {
   async #replay(memory: Memory, timeLeftMs: () => number, report: DeliveryReport): Promise<Step> {
     const { state } = memory;
     while (comparePositions(state.position, memory.head.delivered) < 0) {
-      if (timeLeftMs() < this.#ports.knobs.flipReserveMs) throw this.#behind(memory);
-      const records = await this.#read(state.position, memory.head.delivered);
+      const records = await this.#log.readTowards(state.position, memory.head.delivered);
       for (const record of records) {
         if (comparePositions(record, memory.head.delivered) > 0) break;
         this.#fold(record, memory);
         report.replayed++;
       }
-      const isBehind = comparePositions(state.position, memory.head.delivered) < 0;
-      if (isBehind && (await this.#flip(memory, report)) === 'lost') return 'lost';
+      if (comparePositions(state.position, memory.head.delivered) >= 0) break;
+      if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
     }
     return 'done';
   }
 
-  /** The records after `after`, the first of them at or before `delivered`: HEAD's `delivered` is one of them. */
-  async #read(after: Position, delivered: Position): Promise<StreamRecord[]> {
-    const { sliceId, shardId } = this.#identity;
-    const { source, knobs } = this.#ports;
-    const answer = await source.readAfter(shardId, after, knobs.replayChunkRecords);
-    const first = answer.outcome === 'records' ? answer.records[0] : undefined;
-    const leadsThere = first !== undefined && comparePositions(first, delivered) <= 0;
-    if (answer.outcome === 'records' && leadsThere) return answer.records;
-    if (answer.outcome === 'records' && first === undefined && !answer.reachedTip) {
-      throw new TransientFault(`${shardId} gave no records after ${after.sequenceNumber} yet`);
+  /**
+   * Folds what lies in the stream between the position and the batch's first new record: an event source that was made
+   * anew, or that knows of a later position than HEAD, does not bring it. Checked after each restore, and when the first
+   * new record came long after the last delivered one.
+   */
+  async #closeGap(
+    memory: Memory,
+    batch: readonly StreamRecord[],
+    timeLeftMs: () => number,
+    report: DeliveryReport,
+  ): Promise<Step> {
+    const { state } = memory;
+    const first = batch.find((record) => comparePositions(record, state.position) > 0);
+    if (first === undefined) return 'done';
+    const silenceMs = first.arrivalMs - memory.head.deliveredArrivalMs;
+    if (memory.followsSource && silenceMs <= GAP_CHECK_SILENCE_MS) return 'done';
+    for (;;) {
+      const { between, reachedFirst } = await this.#log.readBetween(state.position, first);
+      for (const record of between) {
+        this.#fold(record, memory);
+        report.replayed++;
+      }
+      if (reachedFirst) break;
+      if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
     }
-    throw new ReplayGapFault(
-      `slice ${sliceId} needs the records of ${shardId} after ${after.sequenceNumber} up to ${delivered.sequenceNumber}, and the stream no longer has them`,
-      {
-        hint: 'the stream was trimmed or replaced; restore its data, or start with an empty data folder',
-      },
-    );
+    memory.followsSource = true;
+    return 'done';
+  }
+
+  /** Commits what was folded of a replay; throws when there is no time for more. */
+  async #commitChunk(
+    memory: Memory,
+    timeLeftMs: () => number,
+    report: DeliveryReport,
+  ): Promise<Step> {
+    if ((await this.#flip(memory, report)) === 'lost') return 'lost';
+    if (timeLeftMs() < this.#ports.knobs.flipReserveMs) throw this.#behind(memory);
+    return 'done';
   }
 
   #fold(record: StreamRecord, memory: Memory): void {
@@ -312,4 +334,15 @@ function isSameEpoch(mine: Head, current: Head): boolean {
       ? current.delta === null
       : current.delta !== null && sameBlob(mine.delta, current.delta);
   return sameDelta && mine.timeline === current.timeline && mine.epoch === current.epoch;
+}
+
+/** The batch by position. Lambda brings it so; a source that does not must not make a record look known. */
+function inOrderOf(records: readonly StreamRecord[]): readonly StreamRecord[] {
+  for (let index = 1; index < records.length; index++) {
+    const before = records[index - 1] as StreamRecord;
+    if (comparePositions(before, records[index] as StreamRecord) >= 0) {
+      return [...records].sort(comparePositions);
+    }
+  }
+  return records;
 }

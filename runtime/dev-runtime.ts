@@ -76,6 +76,7 @@ export class DevRuntime {
   #mapping: EventSourceMapping | null = null;
   #server: PortServer | null = null;
   #trimTimer: NodeJS.Timeout | null = null;
+  #trimming: Promise<void> = Promise.resolve();
 
   /** Resolves when the port is open. Rejects with an `Error` that says what to do when it cannot start. */
   static async start(options: DevRuntimeOptions): Promise<DevRuntime> {
@@ -138,6 +139,7 @@ export class DevRuntime {
   /** Answers running requests, lets running invocations commit, and gives the data folder back. */
   async close(): Promise<void> {
     if (this.#trimTimer !== null) clearInterval(this.#trimTimer);
+    await this.#trimming;
     await this.#server?.close();
     await this.#mapping?.stop();
     await Promise.all([this.#aggregates.close(), this.#queries.close()]);
@@ -152,7 +154,9 @@ export class DevRuntime {
     await this.#trim();
     const { onEvent, batchWindowMs, port, allowHosts } = this.#options;
     this.#trimTimer = setInterval(() => {
-      this.#trim().catch((error: unknown) => onEvent({ kind: 'trim-failed', error }));
+      this.#trimming = this.#trim().catch((error: unknown) =>
+        onEvent({ kind: 'trim-failed', error }),
+      );
     }, TRIM_INTERVAL_MS);
     this.#trimTimer.unref();
     const unsaved = await this.#unsavedCount();
@@ -160,6 +164,7 @@ export class DevRuntime {
       stream: this.#stream,
       pool: this.#aggregates,
       batchWindowMs,
+      delivered: await this.#delivered(),
       cursorOf: (shardId) => this.#cursorOf(shardId),
       onFailure: (shardId, failure, retryInMs) =>
         onEvent({ kind: 'invocation-failed', shardId, failure, retryInMs }),
@@ -203,6 +208,11 @@ export class DevRuntime {
   async #cursorOf(shardId: string): Promise<Position> {
     const item = await this.#heads.readHead(sliceIdOf(shardId));
     return item === null ? START : parseHead(item).cursor;
+  }
+
+  async #delivered(): Promise<Map<string, Position>> {
+    const heads = (await this.#heads.listHeads()).map(parseHead);
+    return new Map(heads.map(({ shardId, delivered }) => [shardId, delivered]));
   }
 
   /** Records that are in the stream and in no checkpoint. */

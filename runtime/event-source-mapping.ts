@@ -22,6 +22,8 @@ export interface EventSourceMappingOptions {
   readonly pool: Pick<EnvironmentPool, 'invoke'>;
   /** How long a batch that is not full waits for more. */
   readonly batchWindowMs: number;
+  /** HEAD's `delivered` of each shard's slice: what lies behind it comes again, wherever the saved position is. */
+  readonly delivered: ReadonlyMap<string, Position>;
   /** HEAD's cursor of a shard's slice: where to go on when the saved position was trimmed. */
   readonly cursorOf: (shardId: string) => Promise<Position>;
   readonly onFailure: (shardId: string, failure: FunctionFailure, retryInMs: number) => void;
@@ -77,7 +79,9 @@ class ShardPoller {
   constructor(shardId: string, options: EventSourceMappingOptions) {
     this.#shardId = shardId;
     this.#options = options;
-    this.#position = options.stream.mappingPosition(shardId) ?? START;
+    const saved = options.stream.mappingPosition(shardId) ?? START;
+    const delivered = options.delivered.get(shardId) ?? START;
+    this.#position = comparePositions(saved, delivered) <= 0 ? saved : delivered;
     this.#ordinal = this.#ordinalOf(this.#position);
   }
 

@@ -33,6 +33,6 @@ async function collectFrom(store: BlobStore, head: Head, manifest: Manifest): Pr
     if (page.length < PAGE) break;
     after = page.at(-1)?.key ?? null;
   }
-  await store.delete(doomed);
+  if (doomed.length > 0) await store.delete(doomed);
   return doomed.length;
 }

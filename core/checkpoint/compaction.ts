@@ -31,17 +31,21 @@ export interface RunMerge {
   readonly level: number;
 }
 
-/** Merges a level once it would hold `runFanIn` runs, and so on upwards; runs that are large already stay. */
+/**
+ * Merges a level once it would hold `runFanIn` runs, and so on upwards. A merge holds its runs in memory: one of more than
+ * `runBytesMaxToMerge` together is left undone, and the history is read from more runs.
+ */
 export function decideRunMerge(manifest: Manifest, knobs: Knobs): RunMerge {
   const absorbed: RunReference[] = [];
+  let absorbedBytes = 0;
   let level = 0;
   for (;;) {
-    const peers = manifest.runs.filter(
-      (run) => run.level === level && run.byteLength <= knobs.runBytesMaxToMerge,
-    );
+    const peers = manifest.runs.filter((run) => run.level === level);
     // The run that is being written counts as one of this level.
     if (peers.length + 1 < knobs.runFanIn) return { absorbed, level };
-    absorbed.push(...peers);
+    absorbedBytes += peers.reduce((sum, run) => sum + run.byteLength, 0);
+    if (absorbedBytes > knobs.runBytesMaxToMerge) return { absorbed, level };
+    for (const run of peers) absorbed.push(run);
     level++;
   }
 }

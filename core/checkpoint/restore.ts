@@ -6,6 +6,7 @@ import { assert } from '../assert.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { comparePositions } from '../position.ts';
+import { totalRecords } from '../state/counters.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
 import { decodeBase } from './base.ts';
@@ -80,6 +81,7 @@ export async function load(
   }
   const baseEpoch = base?.epoch ?? 0;
   const missing = newest.predecessors.filter(({ epoch }) => epoch > baseEpoch);
+  assertWhole(sliceId, baseEpoch, missing, newest);
   const quarantined = await applyDeltas(image, sliceId, missing, newest, stores);
   return { image, manifest, chain, quarantined };
 }
@@ -100,6 +102,7 @@ export async function advance(
   const route = decideRoute(known, head.delta, kept);
   if (route.kind !== 'deltas') return restore(plan, head, stores);
   const missing = kept.slice(route.after + 1);
+  assertWhole(head.sliceId, (known as BlobReference).epoch, missing, newest);
   const { image } = checkpoint;
   let { manifest } = checkpoint;
   const { sliceId } = head;
@@ -131,6 +134,24 @@ async function applyDeltas(
   return quarantined;
 }
 
+/** Each delta names all before it: one that is left out would go unnoticed, as each carries totals. */
+function assertWhole(
+  sliceId: string,
+  afterEpoch: number,
+  missing: readonly BlobReference[],
+  newest: Delta,
+): void {
+  const chain = [...missing, newest];
+  const isWhole = chain.every(
+    ({ epoch, timeline }, index) =>
+      timeline === newest.timeline && epoch === afterEpoch + 1 + index,
+  );
+  if (isWhole) return;
+  throw new CorruptStateFault(
+    `the chain of ${sliceId} after epoch ${afterEpoch} is ${chain.map(({ epoch }) => epoch).join(', ')}: it leaves one out`,
+  );
+}
+
 function applyDelta(image: SliceImage, delta: Delta): QuarantineEntry[] {
   const quarantined = image.apply(delta.change);
   delta.change.end();
@@ -143,12 +164,14 @@ function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
   const agrees =
     comparePositions(progress.position, head.cursor) === 0 &&
     progress.digest.equals(head.digest) &&
-    progress.watermarkMs === head.watermarkMs;
+    progress.watermarkMs === head.watermarkMs &&
+    totalRecords(progress.counts) === progress.digest.count &&
+    checkpoint.image.entryCount === head.entryCount;
   if (!agrees) {
     const found = progress.digest.value();
     const expected = head.digest.value();
     throw new CorruptStateFault(
-      `what is stored for epoch ${epoch} of ${sliceId} does not add up to HEAD: digest ${found.sum} of ${found.count} records, expected ${expected.sum} of ${expected.count}`,
+      `what is stored for epoch ${epoch} of ${sliceId} does not add up to HEAD: digest ${found.sum} of ${found.count} records and ${checkpoint.image.entryCount} entries, expected ${expected.sum} of ${expected.count} and ${head.entryCount}`,
     );
   }
   assert(checkpoint.chain.length > 0, 'a-checkpoint-has-a-delta');

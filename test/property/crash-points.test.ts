@@ -3,7 +3,7 @@ import { FAULT_KINDS } from '../world/fault-switch.ts';
 import { randomLog } from '../world/small-log.ts';
 import { World } from '../world/world.ts';
 
-const log = randomLog(26, 7);
+const log = randomLog(30, 7);
 
 async function callsOf(options: { deliverEvery?: number }): Promise<string[]> {
   const world = new World({ log, ...options });
@@ -28,13 +28,14 @@ describe('a world of one slice', () => {
     const name = deliverEvery === 0 ? 'checkpoints only' : 'batches that are only delivered';
     it(`survives every fault at every port call, with ${name}`, async () => {
       const calls = await callsOf({ deliverEvery });
-      expect(calls.length).toBeGreaterThan(60);
+      expect(calls.length).toBeGreaterThan(70);
       for (const [call, port] of calls.entries()) {
         for (const kind of FAULT_KINDS) {
           const world = new World({ log, deliverEvery, faults: new Map([[call, kind]]) });
           await world.run().catch((error: unknown) => {
             throw new Error(`${kind} at call ${call} (${port})`, { cause: error });
           });
+          expect(world.faultSwitch.fired).toBe(1);
         }
       }
     });

@@ -62,6 +62,9 @@ export class World {
   /** Epochs at which a reader looked. */
   readonly epochsSeen = new Set<number>();
   #nonce = 0;
+  /** The environment that works, and where its batch began. */
+  #running = 0;
+  #batchStart = 0;
   #environments: Aggregator[];
   readonly #options: Required<Omit<WorldOptions, 'faults' | 'knobs'>>;
   readonly #ports: TaskPorts;
@@ -76,7 +79,11 @@ export class World {
     };
     this.records = options.log.map(toStreamRecord);
     for (const record of this.records) this.source.append(SHARD, record);
-    this.faultSwitch = new FaultSwitch(options.faults ?? new Map(), () => this.checkReader());
+    this.faultSwitch = new FaultSwitch(
+      options.faults ?? new Map(),
+      () => this.checkReader(),
+      () => this.#overtake(),
+    );
     this.#ports = this.faultSwitch.wrap({
       heads: this.heads,
       blobs: this.blobs,
@@ -109,6 +116,7 @@ export class World {
       // The event source may be behind what it was told: it brings some records again.
       const from = Math.max(0, next - (step % 3));
       const batch = this.records.slice(from, next + size);
+      this.#batchStart = from;
       const { deliverEvery } = this.#options;
       const done =
         deliverEvery > 0 && step % deliverEvery === deliverEvery - 1
@@ -144,6 +152,7 @@ export class World {
   /** True if the invocation answered; otherwise it comes again. A null batch asks for a checkpoint. */
   async #invoke(index: number, batch: readonly StreamRecord[] | null): Promise<boolean> {
     const environment = this.#environments[index] as Aggregator;
+    this.#running = index;
     try {
       if (batch === null) await environment.checkpoint(SHARD, () => 60_000);
       else await environment.deliver(SHARD, batch, () => 60_000);
@@ -153,6 +162,14 @@ export class World {
       else if (!(error instanceof TransientFault || error instanceof BehindFault)) throw error;
       return false;
     }
+  }
+
+  /** While one environment is held up, another is brought its batch too, with what follows it. */
+  async #overtake(): Promise<void> {
+    const held = this.#running;
+    const batch = this.records.slice(this.#batchStart, this.#batchStart + 5);
+    await this.#invoke((held + 1) % this.#environments.length, batch);
+    this.#running = held;
   }
 
   /** An environment that keeps the batch in memory, answers for it in HEAD, and is never seen again. */

@@ -244,8 +244,6 @@ describe('the lock of a data folder', () => {
     const path = await dataPath();
     const { child, answer } = await openElsewhere(path);
     expect(answer).toEqual({ kind: 'opened' });
-    // It collects its garbage all the time.
-    await new Promise((resolve) => setTimeout(resolve, 200));
     await expect(openDataFolder(request(path, { planJson: '{}' }))).rejects.toMatchObject({
       problem: 'in-use',
       message: expect.stringContaining(`pid ${child.pid}`),

@@ -50,9 +50,9 @@ describe('merging runs', () => {
     expect(merge(runAt(1, 1), runAt(2, 1), runAt(3))).toEqual({ epochs: [], level: 0 });
   });
 
-  it('leaves runs alone that are large already', () => {
-    expect(merge(runAt(1, 0, 5_001), runAt(2))).toEqual({ epochs: [], level: 0 });
-    expect(merge(runAt(1, 0, 5_000), runAt(2))).toEqual({ epochs: [1, 2], level: 1 });
+  it('leaves runs alone that are too large together', () => {
+    expect(merge(runAt(1, 0, 4_001), runAt(2))).toEqual({ epochs: [], level: 0 });
+    expect(merge(runAt(1, 0, 4_000), runAt(2))).toEqual({ epochs: [1, 2], level: 1 });
   });
 });
 

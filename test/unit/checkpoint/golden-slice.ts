@@ -75,6 +75,8 @@ export async function storeGoldenSlice(): Promise<GoldenObjects> {
   const clock = new MemoryClock(1_700_000_100_000);
   const heads = new MemoryCheckpointStore();
   const blobs = { items: new MemoryBlobStore(clock), objects: new MemoryBlobStore(clock) };
+  const source = new MemoryRecordSource();
+  for (let index = 0; index < 8; index++) source.append(SHARD, recordAt(index));
   const task = new SliceTask(
     { sliceId: SLICE, shardId: SHARD },
     goldenPlan,
@@ -84,7 +86,7 @@ export async function storeGoldenSlice(): Promise<GoldenObjects> {
       blobs,
       clock,
       nonces: new CountingNonces(),
-      source: new MemoryRecordSource(),
+      source,
       shards: { hashRange: async () => ({ start: '0'.repeat(32), end: 'f'.repeat(32) }) },
       quarantine: new MemoryQuarantineIndex(),
       knobs: { ...DEFAULT_KNOBS, chainLengthMax: 2 },

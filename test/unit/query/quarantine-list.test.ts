@@ -33,7 +33,12 @@ describe('the quarantine listing', () => {
       'no-time',
     ]);
     expect(records[0]).toEqual({
-      id: `slice-000000000000/0/${'20'.padStart(56, '0')}/0`,
+      id: quarantineId({
+        sliceId: 'slice-000000000000',
+        timeline: 0,
+        sequenceNumber: '20',
+        subSequence: 0,
+      }),
       shardId: shardIdOf(0),
       sequenceNumber: '20',
       subSequence: 0,

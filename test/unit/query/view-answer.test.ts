@@ -1,10 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
+import { RunCache } from '../../../core/query/run-cache.ts';
+import { Snapshots } from '../../../core/query/snapshots.ts';
+import { viewAnswer } from '../../../core/query/view-answer.ts';
+import { parseViewRequest } from '../../../core/query/view-request.ts';
+import { readRows } from '../../../core/query/view-rows.ts';
 import {
   answerOf,
   type Flight,
   groupedRows,
   pagesOf,
   plainRow,
+  plan,
   QueryWorld,
   shardIdOf,
 } from './query-world.ts';
@@ -152,5 +159,19 @@ describe('the answer of a view', () => {
     expect(pages.flatMap(({ rows }) => rows.map(plainRow))).toEqual(
       groupedRows('by_origin', world.flights()),
     );
+  });
+
+  it('says so when there are more rows and too many slices for a next', async () => {
+    const { parts, ...rest } = await new Snapshots(plan, world.heads, world.blobs).newest();
+    const asked = parseViewRequest(plan, 'by_origin', [['limit', '1']]);
+    const [part] = parts;
+    if (!asked.ok || part === undefined) throw new Error('no question');
+    const page = await readRows(asked.value, parts, new RunCache(world.blobs));
+    const answerOfSlices = (count: number) => {
+      const many = Array.from({ length: count }, () => part);
+      return viewAnswer(plan, asked.value, { ...rest, parts: many }, page, 0);
+    };
+    expect(answerOfSlices(100).next?.length).toBeLessThan(TOKEN_LENGTH_MAX);
+    expect(() => answerOfSlices(500)).toThrow('A next for 500 slices does not fit an address.');
   });
 });

@@ -1,11 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { QueryPorts } from '../../../core/query/queries.ts';
+import { RunCache } from '../../../core/query/run-cache.ts';
+import { Snapshots } from '../../../core/query/snapshots.ts';
+import { parseViewRequest } from '../../../core/query/view-request.ts';
+import { readRows } from '../../../core/query/view-rows.ts';
 import {
   answerOf,
   type Flight,
   groupedRows,
   pagesOf,
+  parametersOf,
   plainRow,
+  plan,
   QueryWorld,
 } from './query-world.ts';
 
@@ -206,5 +212,30 @@ describe('the rows of a view', () => {
     // What was read is kept: the same question again reads nothing.
     await answerOf(queries, 'by_route', { 'key.origin': 'O01500' });
     expect(bytesRead).toBe(wholeBytes);
+  });
+
+  it('are refused in an order that would take too much memory, and given without one', async () => {
+    const world = new QueryWorld();
+    const many = Array.from({ length: 5_000 }, (_, index) => ({
+      t: 1_000,
+      origin: index,
+      to: 'X',
+      delay: 1,
+    }));
+    await world.deliver(0, ...many);
+    const parts = (await new Snapshots(plan, world.heads, world.blobs).newest()).parts;
+    const rows = (asking: Record<string, string>, bytesMax: number) => {
+      const asked = parseViewRequest(plan, 'by_origin', parametersOf(asking));
+      if (!asked.ok) throw new Error(JSON.stringify(asked.problem));
+      return readRows(asked.value, parts, new RunCache(world.blobs), bytesMax);
+    };
+    await expect(rows({ order: 'flights' }, 100_000)).rejects.toMatchObject({
+      problem: { status: 400, code: 'too-many-rows', path: 'order' },
+    });
+    await expect(rows({ order: 'flights', 'key.origin': '7' }, 100_000)).resolves.toMatchObject({
+      hasMore: false,
+      rows: [{ values: [7] }],
+    });
+    await expect(rows({}, 100_000)).resolves.toMatchObject({ hasMore: true });
   });
 });

@@ -51,6 +51,9 @@ function append(from: number, count: number): void {
   stream.append(entries);
 }
 
+/** HEAD answers for everything: the saved position decides. */
+const NOTHING_BEHIND = new Map([[SHARD, { sequenceNumber: '9'.repeat(56), subSequence: 0 }]]);
+
 type Judge = (numbers: readonly number[]) => string | null;
 
 /** Stands for the environments: notes each batch that came, and fails those that `judge` objects to. */
@@ -114,6 +117,7 @@ function map(pool: TrialPool, options: Partial<EventSourceMappingOptions> = {}) 
     stream,
     pool,
     batchWindowMs: 0,
+    delivered: NOTHING_BEHIND,
     cursorOf: async () => START,
     onFailure: (_, { message }, retryInMs) => failures.push({ message, retryInMs }),
     ...options,
@@ -195,6 +199,25 @@ describe('an event source mapping', () => {
     expect(pool.delivered).toEqual(numbers(0, 10_000));
     expect(pool.limits.slice(0, 5)).toEqual([10_000, 5_000, 2_500, 5_000, 2_500]);
     expect(failures.length).toBeLessThanOrEqual(5);
+  });
+
+  it('begins where HEAD ends when that lies behind the saved position', async () => {
+    const pool = new TrialPool();
+    append(0, 10);
+    await map(pool).mapping.caughtUp(SHARD, 2_000);
+    await mappings.pop()?.stop();
+    const read = await source.readAfter(SHARD, START, 4);
+    const third = read.outcome === 'records' ? read.records[3] : undefined;
+
+    for (const [delivered, from] of [
+      [new Map([[SHARD, third as Position]]), 4],
+      [new Map<string, Position>(), 0],
+    ] as const) {
+      const again = new TrialPool();
+      await map(again, { delivered }).mapping.caughtUp(SHARD, 2_000);
+      await mappings.pop()?.stop();
+      expect(again.delivered).toEqual(numbers(from, 10));
+    }
   });
 
   it('brings records again after a crash, from the position that was saved last', async () => {

@@ -14,6 +14,9 @@ function aggregatorOf(world: TaskWorld, stateBytesMax?: number): Aggregator {
 
 /** Gives each shard the same records, turn by turn, and says how often a state was built anew. */
 async function deliverInTurns(world: TaskWorld, aggregator: Aggregator): Promise<number> {
+  for (const shardId of SHARDS.slice(1)) {
+    for (const record of world.records) world.source.append(shardId, record);
+  }
   let restored = 0;
   for (let index = 0; index < world.records.length; index += 10) {
     for (const shardId of SHARDS) {

@@ -80,6 +80,51 @@ describe('a delivery', () => {
   });
 });
 
+describe('a batch that does not follow what HEAD holds', () => {
+  it('is preceded by what the event source left out', async () => {
+    const world = new TaskWorld(40, { replayChunkRecords: 3 });
+    const report = await world.task().deliver(world.records.slice(30), PLENTY);
+    expect(report).toMatchObject({ folded: 10, replayed: 30 });
+    expect(await world.answers(await world.head())).toEqual(world.expected(40));
+  });
+
+  it('is held against the stream after a long silence, by a memory that goes on too', async () => {
+    const world = new TaskWorld(40);
+    const task = world.task();
+    const late = world.records.map((record, index) => ({
+      ...record,
+      arrivalMs: index < 20 ? record.arrivalMs : record.arrivalMs + 60_000,
+    }));
+    await task.deliver(late.slice(0, 10), PLENTY);
+    await task.deliver(late.slice(20), PLENTY);
+    expect(await world.answers(await world.head())).toEqual(world.expected(40));
+  });
+
+  it('is refused where the stream no longer has what lies between', async () => {
+    const world = new TaskWorld(40);
+    await world.task().deliver(world.records.slice(0, 10), PLENTY);
+    world.source.trim(SHARD, world.records[19] as StreamRecord);
+    const before = await world.head();
+    const delivery = world.task().deliver(world.records.slice(20), PLENTY);
+    await expect(delivery).rejects.toThrow(ReplayGapFault);
+    expect(await world.head()).toEqual(before);
+  });
+
+  it('begins a new slice at the oldest record that the stream has', async () => {
+    const world = new TaskWorld(40);
+    world.source.trim(SHARD, world.records[9] as StreamRecord);
+    await world.task().deliver(world.records.slice(10), PLENTY);
+    expect((await world.head()).digest.count).toBe(30);
+  });
+
+  it('is folded by position, whatever its order', async () => {
+    const world = new TaskWorld(20);
+    const shuffled = [...world.records].sort((a, b) => (a.arrivalMs % 7) - (b.arrivalMs % 7));
+    expect(await world.task().deliver(shuffled, PLENTY)).toMatchObject({ folded: 20 });
+    expect(await world.answers(await world.head())).toEqual(world.expected(20));
+  });
+});
+
 describe('a replay', () => {
   it('folds what HEAD has answered for before the batch', async () => {
     const world = new TaskWorld(40, { replayChunkRecords: 5 });
@@ -107,11 +152,11 @@ describe('a replay', () => {
     const behind = world.task().deliver(world.records.slice(35), timeFor(2));
     await expect(behind).rejects.toThrow(BehindFault);
     const after = await world.head();
-    expect(after).toMatchObject({ epoch: 3 });
-    expect(after.cursor.sequenceNumber).toBe(world.records[19]?.sequenceNumber);
-    expect(await world.answers(after)).toEqual(world.expected(20));
+    expect(after).toMatchObject({ epoch: 4 });
+    expect(after.cursor.sequenceNumber).toBe(world.records[24]?.sequenceNumber);
+    expect(await world.answers(after)).toEqual(world.expected(25));
     const report = await world.task().deliver(world.records.slice(35), PLENTY);
-    expect(report.replayed).toBe(20);
+    expect(report.replayed).toBe(15);
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
 

@@ -1,0 +1,71 @@
+/**
+ * A slice's log as a replay reads it: what must be there and is not is a `ReplayGapFault`, never skipped.
+ */
+import { ReplayGapFault, TransientFault } from './faults.ts';
+import type { RecordSource, StreamRecord } from './ports.ts';
+import { comparePositions, type Position, START } from './position.ts';
+
+/** A slice, and the shard whose records are its log. */
+export interface SliceIdentity {
+  readonly sliceId: string;
+  readonly shardId: string;
+}
+
+export class ReplayLog {
+  readonly #identity: SliceIdentity;
+  readonly #source: RecordSource;
+  readonly #chunkRecords: number;
+
+  constructor(identity: SliceIdentity, source: RecordSource, chunkRecords: number) {
+    this.#identity = identity;
+    this.#source = source;
+    this.#chunkRecords = chunkRecords;
+  }
+
+  /** The records after `after`, the first of them at or before `delivered`: HEAD's `delivered` is one of them. */
+  async readTowards(after: Position, delivered: Position): Promise<StreamRecord[]> {
+    const { shardId } = this.#identity;
+    const answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
+    const first = answer.outcome === 'records' ? answer.records[0] : undefined;
+    const leadsThere = first !== undefined && comparePositions(first, delivered) <= 0;
+    if (answer.outcome === 'records' && leadsThere) return answer.records;
+    if (answer.outcome === 'records' && first === undefined && !answer.reachedTip) {
+      throw new TransientFault(`${shardId} gave no records after ${after.sequenceNumber} yet`);
+    }
+    throw this.#gap(after, delivered);
+  }
+
+  /** What the stream has after a position and before a record that was brought, a chunk of it. */
+  async readBetween(
+    after: Position,
+    first: StreamRecord,
+  ): Promise<{ between: StreamRecord[]; reachedFirst: boolean }> {
+    const { shardId } = this.#identity;
+    const answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
+    if (answer.outcome === 'trimmed') {
+      // A slice that has folded nothing begins at the oldest record that is left.
+      const beginsThere = answer.oldest !== null && comparePositions(answer.oldest, first) === 0;
+      const isNew = comparePositions(after, START) === 0;
+      if (isNew && beginsThere) return { between: [], reachedFirst: true };
+      throw this.#gap(after, first);
+    }
+    const between = answer.records.filter((record) => comparePositions(record, first) < 0);
+    const reachedFirst = between.length < answer.records.length;
+    if (between.length === 0 && !reachedFirst) {
+      throw new TransientFault(
+        `${shardId} brought ${first.sequenceNumber}, and the stream does not show it yet`,
+      );
+    }
+    return { between, reachedFirst };
+  }
+
+  #gap(after: Position, upTo: Position): ReplayGapFault {
+    const { sliceId, shardId } = this.#identity;
+    return new ReplayGapFault(
+      `slice ${sliceId} needs the records of ${shardId} after ${after.sequenceNumber} up to ${upTo.sequenceNumber}, and the stream no longer has them`,
+      {
+        hint: 'the stream was trimmed or replaced; restore its data, or start with an empty data folder',
+      },
+    );
+  }
+}
