@@ -3,42 +3,89 @@
  */
 const REFRESH_MS = 1000;
 const ROWS = 25;
+/** Behind by more than this a slice is shown as late. */
+const BEHIND_MS_TO_WARN = 30_000;
 
 const element = (id) => document.getElementById(id);
+
 let views = [];
+let planHash = null;
+let lastTotal = null;
+let refreshing = null;
 
+element('view').addEventListener('change', () => {
+  fillOrders();
+  void refresh();
+});
+for (const id of ['order', 'direction']) element(id).addEventListener('change', refresh);
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) void refresh();
+});
 void refresh();
-element('view').addEventListener('change', fillOrders);
 
+/** One refresh at a time: whoever wants another meanwhile gets it afterwards. */
 async function refresh() {
-  try {
-    if (views.length === 0) await loadViews();
-    showStatus(await get('/v1/status'));
-    await showRows();
-    element('problem').hidden = true;
-  } catch (error) {
-    element('problem').textContent = `${error.message} Trying again each second.`;
-    element('problem').hidden = false;
+  if (refreshing !== null) {
+    refreshing.again = true;
+    return;
   }
-  setTimeout(refresh, REFRESH_MS);
+  refreshing = { again: false };
+  try {
+    const status = await get('/v1/status');
+    if (status.plan.hash !== planHash) await loadViews(status.plan.hash);
+    showStatus(status);
+    await showRows();
+    showConnection(null);
+  } catch (error) {
+    showConnection(error);
+  }
+  const { again } = refreshing;
+  refreshing = null;
+  clearTimeout(refresh.timer);
+  // A page that nobody looks at does not ask.
+  if (again) void refresh();
+  else if (!document.hidden) refresh.timer = setTimeout(refresh, REFRESH_MS);
 }
 
 async function get(path) {
   let response;
   try {
-    response = await fetch(path);
+    response = await fetch(path, { headers: { accept: 'application/json' } });
   } catch {
-    throw new Error('tidemark dev does not answer.');
+    throw new Error('Nothing answers at this address: is tidemark still running?');
   }
-  const body = await response.json();
-  if (!response.ok) throw new Error(body.detail ?? body.title);
+  const text = await response.text();
+  let body;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Error(`The server answered ${response.status}, and not with JSON.`);
+  }
+  if (!response.ok) throw new Error(body.detail ?? body.title ?? `status ${response.status}`);
   return body;
 }
 
-async function loadViews() {
+function showConnection(error) {
+  const connection = element('connection');
+  connection.dataset.state = error === null ? 'live' : 'lost';
+  const time = new Date().toLocaleTimeString();
+  if (error === null) connection.textContent = `live, ${time}`;
+  else if (!connection.textContent.startsWith('lost')) connection.textContent = `lost at ${time}`;
+  document.body.classList.toggle('stale', error !== null);
+  element('problem').hidden = error === null;
+  if (error !== null) {
+    element('problem').textContent =
+      `${error.message} What is below may be old. Trying again each second.`;
+  }
+}
+
+async function loadViews(hash) {
+  const chosen = element('view').value;
   ({ views } = await get('/v1/views'));
   element('view').replaceChildren(...views.map(({ name }) => new Option(name, name)));
+  if (views.some(({ name }) => name === chosen)) element('view').value = chosen;
   fillOrders();
+  planHash = hash;
 }
 
 function fillOrders() {
@@ -46,102 +93,175 @@ function fillOrders() {
   const names = Object.entries(view?.aggregates ?? {}).flatMap(([name, aggregate]) =>
     aggregate.at === undefined ? [name] : aggregate.at.map((rank) => `${name}.${rank}`),
   );
-  const counts = names.find((name) => view.aggregates[name]?.count !== undefined);
+  const count = names.find((name) => view.aggregates[name]?.count !== undefined);
   element('order').replaceChildren(...names.map((name) => new Option(name, name)));
-  if (counts !== undefined) element('order').value = counts;
+  if (count !== undefined) element('order').value = count;
 }
 
-function showStatus(status) {
-  element('pipeline').textContent = `· ${status.pipeline}`;
+function showStatus({ pipeline, records, watermark, slices }) {
+  document.title = `${pipeline} · Tidemark`;
+  element('pipeline').textContent = pipeline;
+  const total = Object.values(records).reduce((sum, count) => sum + count, 0);
+  const behind = slices.map(({ behindMs }) => behindMs ?? 0);
   const totals = [
-    ...Object.entries(status.records).map(([name, count]) => [name, amount(count)]),
-    ['watermark', time(status.watermark)],
+    ['records/s', rateOf(total)],
+    ['folded', amount(records.folded)],
+    ['duplicates', amount(records.duplicates)],
+    ['late', amount(records.late)],
+    ['unmatched', amount(records.unmatched)],
+    ['quarantined', amount(records.quarantined), records.quarantined > 0 ? 'warn' : ''],
+    ['behind', duration(Math.max(0, ...behind))],
+    ['watermark', time(watermark)],
   ];
   element('totals').replaceChildren(
-    ...totals.map(([name, value]) => {
+    ...totals.map(([name, value, style = '']) => {
       const group = document.createElement('div');
-      group.append(cell('dt', name), cell('dd', value));
+      group.append(make('dt', name), make('dd', value, style));
       return group;
     }),
   );
+  showSlices(slices);
+}
+
+function rateOf(total) {
+  const nowMs = performance.now();
+  const last = lastTotal;
+  lastTotal = { total, nowMs };
+  if (last === null || nowMs <= last.nowMs) return '–';
+  return amount(Math.max(0, Math.round(((total - last.total) * 1000) / (nowMs - last.nowMs))));
+}
+
+function showSlices(slices) {
+  element('slice-count').textContent = `${slices.length}`;
+  const recordsMax = Math.max(1, ...slices.map(({ records }) => records));
   const columns = [
-    'slice',
-    'state',
-    'epoch',
-    'behind',
-    'checkpoint age',
-    'entries',
-    'state',
-    'watermark',
+    { name: 'slice' },
+    { name: 'state' },
+    { name: 'behind', number: true },
+    { name: 'epoch', number: true },
+    { name: 'checkpoint age', number: true },
+    { name: 'records', number: true },
+    { name: 'entries', number: true },
+    { name: 'stored', number: true },
+    { name: 'watermark' },
   ];
-  const rows = status.slices.map((slice) => [
-    slice.id,
-    slice.state,
-    slice.epoch,
-    duration(slice.behindMs),
-    duration(slice.checkpointAgeMs),
-    slice.entries,
-    bytes(slice.stateBytes),
-    time(slice.watermark),
+  const rows = slices.map((slice) => [
+    { text: slice.id },
+    { text: slice.state, style: slice.state === 'OPEN' ? 'good' : 'warn' },
+    {
+      text: slice.behindMs === null ? 'unknown' : duration(slice.behindMs),
+      style: slice.behindMs === null || slice.behindMs > BEHIND_MS_TO_WARN ? 'warn' : '',
+    },
+    { text: amount(slice.epoch) },
+    { text: duration(slice.checkpointAgeMs) },
+    { text: amount(slice.records), share: slice.records / recordsMax },
+    { text: amount(slice.entries) },
+    { text: bytes(slice.stateBytes) },
+    { text: time(slice.watermark) },
   ]);
-  fill(element('slices'), columns, rows);
+  fill(
+    element('slices'),
+    columns,
+    rows,
+    'No slice yet: one begins with the first record of a shard.',
+  );
 }
 
 async function showRows() {
   const view = element('view').value;
   const order = element('order').value;
-  const query = new URLSearchParams({
-    limit: ROWS,
-    ...(order === '' ? {} : { order: `-${order}` }),
-  });
+  const query = new URLSearchParams({ limit: ROWS, order: element('direction').value + order });
   const answer = await get(`/v1/views/${encodeURIComponent(view)}?${query}`);
-  const [first] = answer.rows;
-  const complete = answer.complete ? 'complete' : 'not complete yet';
-  element('as-of').textContent = `as of watermark ${time(answer.watermark)}, ${complete}`;
-  if (first === undefined) {
-    fill(element('rows'), ['no rows yet'], []);
+  // Somebody chose another one meanwhile: that one is on its way.
+  if (view !== element('view').value || order !== element('order').value) return;
+  const standing = answer.complete ? 'complete' : 'not complete yet';
+  element('as-of').textContent = `watermark ${time(answer.watermark)}, ${standing}`;
+  const definition = views.find(({ name }) => name === view);
+  const keys = definition.groupBy;
+  const values = valueColumns(definition);
+  const isWindowed = definition.window !== null;
+  const largest = Math.max(...answer.rows.map((row) => Math.abs(numberAt(row, order) ?? 0)), 0);
+  const columns = [
+    ...keys.map((name) => ({ name })),
+    ...(isWindowed ? [{ name: 'window from' }, { name: 'closed' }] : []),
+    ...values.map((name) => ({ name, number: true })),
+  ];
+  const rows = answer.rows.map((row) => [
+    ...keys.map((name) => keyCell(row.key[name])),
+    ...(isWindowed ? [{ text: time(row.window.start) }, { text: row.closed ? 'yes' : 'no' }] : []),
+    ...values.map((name) => valueCell(row, name, name === order ? largest : 0)),
+  ]);
+  fill(element('rows'), columns, rows, 'No rows yet.');
+}
+
+/** A quantile has a column for each of its ranks. */
+function valueColumns({ aggregates }) {
+  return Object.entries(aggregates).flatMap(([name, { at }]) =>
+    at === undefined ? [name] : at.map((rank) => `${name}.${rank}`),
+  );
+}
+
+function numberAt(row, column) {
+  const value = row.values[column];
+  if (value === null || typeof value === 'number') return value;
+  for (const [name, ranks] of Object.entries(row.values)) {
+    const isRank = typeof ranks === 'object' && column.startsWith(`${name}.`);
+    if (isRank) return ranks?.[column.slice(name.length + 1)] ?? null;
+  }
+  return null;
+}
+
+function keyCell(value) {
+  if (value === null) return { text: 'null', style: 'none' };
+  return typeof value === 'string'
+    ? { text: value }
+    : { text: JSON.stringify(value), style: 'none' };
+}
+
+function valueCell(row, column, largest) {
+  const value = numberAt(row, column);
+  if (value === null) return { text: '–', style: 'none' };
+  const isInexact = row.inexact?.includes(column) ?? false;
+  return {
+    text: isInexact ? `≈ ${amount(value)}` : amount(value),
+    share: largest > 0 ? Math.abs(value) / largest : null,
+  };
+}
+
+function fill(table, columns, rows, nothing) {
+  const head = document.createElement('tr');
+  head.append(...columns.map(({ name, number }) => make('th', name, number ? 'number' : '')));
+  if (rows.length === 0) {
+    const cell = make('td', nothing, 'nothing');
+    cell.colSpan = columns.length;
+    const line = document.createElement('tr');
+    line.append(cell);
+    table.replaceChildren(head, line);
     return;
   }
-  const keys = Object.keys(first.key);
-  const values = Object.keys(first.values);
-  const windows = first.window === null ? [] : ['window', 'closed'];
-  const rows = answer.rows.map((row) => [
-    ...keys.map((key) => row.key[key]),
-    ...(row.window === null ? [] : [time(row.window.start), row.closed ? 'yes' : 'no']),
-    ...values.map((value) => row.values[value]),
-  ]);
-  fill(element('rows'), [...keys, ...windows, ...values], rows);
-}
-
-function fill(table, columns, rows) {
-  const isNumeric = columns.map((_, index) => rows.some((row) => typeof row[index] === 'number'));
-  const line = (cells, tag) => {
-    const tr = document.createElement('tr');
-    tr.append(
-      ...cells.map((value, index) => {
-        const td = cell(tag, text(value));
-        if (isNumeric[index]) td.className = 'number';
-        return td;
+  const lines = rows.map((cells) => {
+    const line = document.createElement('tr');
+    line.append(
+      ...cells.map(({ text, style = '', share = null }, index) => {
+        const cell = make('td', text, `${columns[index].number ? 'number' : ''} ${style}`);
+        cell.title = text;
+        if (share !== null) {
+          cell.classList.add('bar');
+          cell.style.setProperty('--share', String(share));
+        }
+        return cell;
       }),
     );
-    return tr;
-  };
-  table.replaceChildren(line(columns, 'th'), ...rows.map((row) => line(row, 'td')));
+    return line;
+  });
+  table.replaceChildren(head, ...lines);
 }
 
-function cell(tag, value) {
+function make(tag, text, style = '') {
   const made = document.createElement(tag);
-  made.textContent = value;
+  made.textContent = text;
+  made.className = style;
   return made;
-}
-
-function text(value) {
-  if (value === null || value === undefined) return '–';
-  if (typeof value === 'number') return amount(value);
-  if (typeof value !== 'object') return String(value);
-  return Object.entries(value)
-    .map(([name, part]) => `${name}: ${text(part)}`)
-    .join('  ');
 }
 
 function amount(value) {
@@ -150,13 +270,19 @@ function amount(value) {
 
 function duration(ms) {
   if (ms === null) return 'none yet';
-  return ms < 1000 ? `${ms} ms` : `${amount(Math.round(ms / 100) / 10)} s`;
+  if (ms < 1000) return `${ms} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 function bytes(count) {
-  return count < 1024 ? `${count} B` : `${amount(Math.round(count / 102.4) / 10)} KiB`;
+  if (count < 1024) return `${count} B`;
+  if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;
+  return `${(count / 1024 / 1024).toFixed(1)} MiB`;
 }
 
 function time(iso) {
-  return iso === null ? 'none yet' : iso.replace('T', ' ').replace('.000Z', 'Z');
+  return iso === null ? 'none yet' : iso.replace('T', ' ').replace(/(\.000)?Z$/, '');
 }

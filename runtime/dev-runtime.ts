@@ -6,12 +6,13 @@
  *                                              queries → query environment (thread) ─┘
  */
 
+import { randomBytes } from 'node:crypto';
 import { type DataFolder, openDataFolder } from '../adapters/local/data-folder.ts';
 import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
 import { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { sliceIdOf } from '../core/aggregator.ts';
-import { parseHead } from '../core/checkpoint/head.ts';
+import { firstHead, headItem, parseHead } from '../core/checkpoint/head.ts';
 import type { PipelineJson } from '../core/definition/pipeline-json.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { describeDifference } from '../core/definition/plan-difference.ts';
@@ -164,7 +165,7 @@ export class DevRuntime {
       stream: this.#stream,
       pool: this.#aggregates,
       batchWindowMs,
-      delivered: await this.#delivered(),
+      delivered: await this.#openSlices(),
       cursorOf: (shardId) => this.#cursorOf(shardId),
       onFailure: (shardId, failure, retryInMs) =>
         onEvent({ kind: 'invocation-failed', shardId, failure, retryInMs }),
@@ -210,7 +211,15 @@ export class DevRuntime {
     return item === null ? START : parseHead(item).cursor;
   }
 
-  async #delivered(): Promise<Map<string, Position>> {
+  /** Makes sure that each shard has a slice, so that one without records is known too; `delivered` of each. */
+  async #openSlices(): Promise<Map<string, Position>> {
+    for (const { shardId, range } of this.#stream.shards()) {
+      const identity = { sliceId: sliceIdOf(shardId), shardId, range };
+      const nonce = randomBytes(8).toString('hex');
+      const head = firstHead({ ...identity, planHash: this.#options.plan.hash, nonce });
+      // Refused if it is there, which is as good.
+      await this.#heads.createHead(headItem(head));
+    }
     const heads = (await this.#heads.listHeads()).map(parseHead);
     return new Map(heads.map(({ shardId, delivered }) => [shardId, delivered]));
   }

@@ -12,7 +12,7 @@ export interface Status {
     readonly id: string;
     readonly state: string;
     readonly epoch: number;
-    readonly behindMs: number;
+    readonly behindMs: number | null;
     readonly checkpointAgeMs: number | null;
     readonly entries: number;
     readonly stateBytes: number;

@@ -38,7 +38,7 @@ export class Queries {
   constructor(plan: Plan, ports: QueryPorts) {
     this.#plan = plan;
     this.#ports = ports;
-    this.#snapshots = new Snapshots(plan, ports.heads, ports.blobs);
+    this.#snapshots = new Snapshots(plan, ports.heads, ports.blobs, ports.source);
     this.#runs = new RunCache(ports.blobs);
   }
 

@@ -20,6 +20,8 @@ export interface RowPosition {
 /** One slice of a snapshot. */
 export interface PinnedSlice extends EpochReference {
   readonly status: SliceStatus;
+  /** It has folded no record yet, although its shard has some: its watermark is not known. */
+  readonly waits: boolean;
 }
 
 export interface SnapshotToken {
@@ -40,9 +42,10 @@ export function encodeSnapshotToken(token: SnapshotToken): string {
     writer.string(token.questionHash);
     encodeRowPosition(token.after, writer);
     writer.varint(token.slices.length);
-    for (const { sliceId, status, base, delta } of token.slices) {
+    for (const { sliceId, status, waits, base, delta } of token.slices) {
       writer.string(sliceId);
       writer.u8(STATUSES.indexOf(status));
+      writer.u8(waits ? 1 : 0);
       encodeOptional(base, writer);
       encodeOptional(delta, writer);
     }
@@ -66,7 +69,8 @@ function decodeSlice(reader: ByteReader): PinnedSlice {
   const sliceId = reader.string();
   const status = STATUSES[reader.u8()];
   if (status === undefined) throw new CorruptStateFault('a token with an unknown status');
-  return { sliceId, status, base: decodeOptional(reader), delta: decodeOptional(reader) };
+  const waits = reader.flag();
+  return { sliceId, status, waits, base: decodeOptional(reader), delta: decodeOptional(reader) };
 }
 
 function encodeRowPosition({ value, key, windowStartMs }: RowPosition, writer: ByteWriter): void {

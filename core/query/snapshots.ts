@@ -10,7 +10,8 @@ import { blobKey } from '../checkpoint/names.ts';
 import { type Checkpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
-import type { CheckpointStore } from '../ports.ts';
+import type { CheckpointStore, RecordSource } from '../ports.ts';
+import { START } from '../position.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import type { PinnedSlice } from './snapshot-token.ts';
 import { watermarkOf } from './status.ts';
@@ -22,8 +23,10 @@ export interface SnapshotPart extends SlicePart {
 
 export interface Snapshot {
   readonly parts: readonly SnapshotPart[];
-  /** The lowest of the live slices that had a record; null if none had. */
+  /** The lowest of the live slices that had a record; null if none had, or if records of a slice that had none wait. */
   readonly watermarkMs: number | null;
+  /** Slices that never had a record: they hold no window open. */
+  readonly exempt: readonly string[];
   /** Grows whenever a slice completes an epoch. */
   readonly revision: number;
   /** No slice is being recovered or opened. */
@@ -34,14 +37,16 @@ export class Snapshots {
   readonly #plan: Plan;
   readonly #heads: CheckpointStore;
   readonly #blobs: BlobStores;
+  readonly #source: RecordSource;
   readonly #readers = new Map<string, SliceReader>();
   /** Images that were loaded for a `next`, the least recently used first. They never move. */
   readonly #pinned = new Map<string, Checkpoint>();
 
-  constructor(plan: Plan, heads: CheckpointStore, blobs: BlobStores) {
+  constructor(plan: Plan, heads: CheckpointStore, blobs: BlobStores, source: RecordSource) {
     this.#plan = plan;
     this.#heads = heads;
     this.#blobs = blobs;
+    this.#source = source;
   }
 
   /** Every slice as its HEAD says. */
@@ -52,12 +57,18 @@ export class Snapshots {
 
   async newest(): Promise<Snapshot> {
     const slices = await this.newestSlices();
-    return snapshotOf(
-      slices.map(({ head, checkpoint }) => {
-        const { sliceId, shardId, status, base, delta } = head;
-        return { shardId, pinned: { sliceId, status, base, delta }, checkpoint };
-      }),
-    );
+    const parts = slices.map(async ({ head, checkpoint }) => {
+      const { sliceId, shardId, status, base, delta } = head;
+      const waits =
+        checkpoint.image.progress.digest.count === 0 && (await this.#hasRecords(shardId));
+      return { shardId, pinned: { sliceId, status, waits, base, delta }, checkpoint };
+    });
+    return snapshotOf(await Promise.all(parts));
+  }
+
+  async #hasRecords(shardId: string): Promise<boolean> {
+    const first = await this.#source.readAfter(shardId, START, 1);
+    return first.outcome === 'trimmed' || first.records.length > 0;
   }
 
   /** What a token names; null if it is not there, or no longer. */
@@ -120,9 +131,11 @@ function snapshotOf(parts: readonly SnapshotPart[]): Snapshot {
     status: pinned.status,
     watermarkMs: checkpoint.image.progress.watermarkMs,
   }));
+  const idle = parts.filter(({ checkpoint }) => checkpoint.image.progress.digest.count === 0);
   return {
     parts,
-    watermarkMs: watermarkOf(standings),
+    watermarkMs: idle.some(({ pinned }) => pinned.waits) ? null : watermarkOf(standings),
+    exempt: idle.map(({ pinned }) => pinned.sliceId),
     revision: parts.reduce((sum, { pinned }) => sum + (pinned.delta?.epoch ?? 0), 0),
     isOpen: standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
   };

@@ -2,6 +2,7 @@
  * A view's answer as people script against it: rows, as of which watermark, whether anything is known to be missing, and
  * where the next page begins.
  */
+import { encodeText } from '../bytes.ts';
 import type { AggregatePlan, Plan } from '../definition/plan.ts';
 import { ANSWER_BYTES_MAX, TOKEN_LENGTH_MAX } from '../limits.ts';
 import { compareSequenceNumbers } from '../position.ts';
@@ -29,6 +30,8 @@ export interface AnswerRow {
 export interface ViewAnswer {
   readonly view: string;
   readonly watermark: string | null;
+  /** Slices that never had a record: they hold no window open, and a first record there may still belong to any. */
+  readonly exempt?: readonly string[];
   /**
    * No record is known to be missing, no slice is being recovered or opened, and what has windows is closed: every row of
    * this answer, and every window that begins before `end` where that was asked. Without windows nothing has to close.
@@ -56,7 +59,7 @@ export function viewAnswer(
   let byteLength = 0;
   for (const row of page.rows) {
     const answered = answerRow(request, row, windows, snapshot);
-    byteLength += JSON.stringify(answered).length;
+    byteLength += encodeText(JSON.stringify(answered)).length;
     if (rows.length > 0 && byteLength > ANSWER_BYTES_MAX) break;
     rows.push(answered);
   }
@@ -65,6 +68,7 @@ export function viewAnswer(
   return {
     view: view.name,
     watermark: isoOf(snapshot.watermarkMs),
+    ...(snapshot.exempt.length === 0 ? {} : { exempt: snapshot.exempt }),
     complete: snapshot.isOpen && isClosed(request, rows, windows, snapshot),
     gaps: [],
     reached: hasReached(request, snapshot),

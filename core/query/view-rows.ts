@@ -48,11 +48,10 @@ export function readRows(
   request: ViewRequest,
   parts: readonly SlicePart[],
   runs: RunCache,
+  orderedBytesMax = ORDERED_ROWS_BYTES_MAX,
 ): Promise<RowPage> {
-  const { order } = request;
-  return order === null
-    ? rowsByKey(request, parts, runs)
-    : rowsByValue(request, order, parts, runs);
+  if (request.order === null) return rowsByKey(request, parts, runs);
+  return rowsByValue(request, request.order, mergeAll(request, parts, runs, orderedBytesMax));
 }
 
 interface OpenEntry {
@@ -114,11 +113,10 @@ interface Candidate extends RowPosition {
 async function rowsByValue(
   request: ViewRequest,
   order: RowOrder,
-  parts: readonly SlicePart[],
-  runs: RunCache,
+  all: Promise<ViewTable>,
 ): Promise<RowPage> {
   const { view, limit, next } = request;
-  const merged = await mergeAll(request, parts, runs);
+  const merged = await all;
   const compare = comparePositions(order);
   const first = new FirstItems<Candidate>(limit + 1, compare);
   for (const windowStartMs of merged.windowStarts()) {
@@ -143,6 +141,7 @@ async function mergeAll(
   request: ViewRequest,
   parts: readonly SlicePart[],
   runs: RunCache,
+  bytesMax: number,
 ): Promise<ViewTable> {
   const merged = new ViewTable(request.view);
   const scratch = new ViewTable(request.view);
@@ -152,7 +151,7 @@ async function mergeAll(
     if (slot >= 0) merged.mergeFrom(slot, from, fromSlot);
     else {
       merged.copyFrom(merged.insert(windowStartMs, key), from, fromSlot);
-      checkMemory(merged);
+      checkMemory(merged, bytesMax);
     }
   };
   for (const part of parts) eachOpen(request, part, merge);
@@ -166,10 +165,10 @@ async function mergeAll(
 
 const ROWS_BETWEEN_CHECKS = 4096;
 
-function checkMemory(merged: ViewTable): void {
+function checkMemory(merged: ViewTable, bytesMax: number): void {
   const { entryCount } = merged;
   if (entryCount % ROWS_BETWEEN_CHECKS !== 0) return;
-  if (merged.heapBytes() <= ORDERED_ROWS_BYTES_MAX) return;
+  if (merged.heapBytes() <= bytesMax) return;
   refuse('too-many-rows', `More than ${entryCount} rows would have to be ordered at once.`, {
     path: 'order',
     expected: 'fewer rows, by key.{field}, prefix, start and end; or no order, and pages by next',

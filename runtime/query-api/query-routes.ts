@@ -76,9 +76,9 @@ function call(invoke: InvokeQuery, rawPath: string, rawQueryString: string): Pro
   return invoke({ rawPath, rawQueryString, requestContext }) as Promise<QueryResult>;
 }
 
-// Inside a string the quotes would be escaped.
+// What stands before the rows is ours: a row's own field may have any name.
 function hasNotReached({ body }: QueryResult): boolean {
-  return body.includes('"reached":false,');
+  return body.slice(0, body.indexOf('"rows":')).includes('"reached":false,');
 }
 
 function responseOf({ statusCode, headers, body }: QueryResult): PortResponse {

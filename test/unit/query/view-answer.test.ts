@@ -162,7 +162,12 @@ describe('the answer of a view', () => {
   });
 
   it('says so when there are more rows and too many slices for a next', async () => {
-    const { parts, ...rest } = await new Snapshots(plan, world.heads, world.blobs).newest();
+    const { parts, ...rest } = await new Snapshots(
+      plan,
+      world.heads,
+      world.blobs,
+      world.source,
+    ).newest();
     const asked = parseViewRequest(plan, 'by_origin', [['limit', '1']]);
     const [part] = parts;
     if (!asked.ok || part === undefined) throw new Error('no question');

@@ -223,7 +223,8 @@ describe('the rows of a view', () => {
       delay: 1,
     }));
     await world.deliver(0, ...many);
-    const parts = (await new Snapshots(plan, world.heads, world.blobs).newest()).parts;
+    const parts = (await new Snapshots(plan, world.heads, world.blobs, world.source).newest())
+      .parts;
     const rows = (asking: Record<string, string>, bytesMax: number) => {
       const asked = parseViewRequest(plan, 'by_origin', parametersOf(asking));
       if (!asked.ok) throw new Error(JSON.stringify(asked.problem));
