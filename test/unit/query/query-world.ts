@@ -9,7 +9,7 @@ import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
 import { MemoryQuarantineIndex } from '../../../adapters/memory/memory-quarantine-index.ts';
 import { MemoryRecordSource } from '../../../adapters/memory/memory-record-source.ts';
 import { Aggregator, sliceIdOf } from '../../../core/aggregator.ts';
-import { parseHead } from '../../../core/checkpoint/head.ts';
+import { firstHead, headItem, parseHead } from '../../../core/checkpoint/head.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
@@ -102,6 +102,15 @@ export class QueryWorld {
     const record = this.#record((this.delivered.get(shard)?.length ?? 0) + 1, flight);
     this.source.append(shardIdOf(shard), record);
     return record;
+  }
+
+  /** Gives a shard its slice, before any record. */
+  async openSlice(shard: number): Promise<void> {
+    const shardId = shardIdOf(shard);
+    const range = { start: '0'.repeat(32), end: 'f'.repeat(32) };
+    const identity = { sliceId: sliceIdOf(shardId), shardId, range };
+    const nonce = this.#nonces.nonce();
+    await this.heads.createHead(headItem(firstHead({ ...identity, planHash: plan.hash, nonce })));
   }
 
   async checkpoint(shard: number): Promise<void> {

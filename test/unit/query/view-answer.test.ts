@@ -89,6 +89,21 @@ describe('the answer of a view', () => {
     expect(answer.rows.map(({ closed }) => closed)).toEqual([false, false, false, false]);
   });
 
+  it('names a slice that never had a record, and waits for one whose records nobody has folded', async () => {
+    const ended = { end: '1970-01-01T00:00:10Z' };
+    await world.deliver(0, flight(30_000, 'LAX', 5));
+    await world.deliver(1, flight(30_000, 'LAX', 5));
+    await world.openSlice(2);
+    const idle = await answerOf(world.queries, 'by_route', ended);
+    expect(idle).toMatchObject({ exempt: ['slice-000000000002'], complete: true });
+    expect(idle.rows.every(({ closed }) => closed)).toBe(true);
+
+    world.append(2, flight(1_500, 'LAX', 1));
+    const waiting = await answerOf(world.queries, 'by_route', ended);
+    expect(waiting).toMatchObject({ watermark: null, complete: false });
+    expect(waiting.rows.some(({ closed }) => closed)).toBe(false);
+  });
+
   it('calls rows closed once the watermark of every slice has reached their end, not before', async () => {
     await world.deliver(0, flight(30_000, 'LAX', 1));
     await world.deliver(1, flight(14_999, 'LAX', 1));
