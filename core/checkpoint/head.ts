@@ -58,7 +58,7 @@ export interface Head {
   readonly chainBytes: number;
   readonly base: BlobReference | null;
   readonly delta: BlobReference | null;
-  /** Nothing of an epoch before it is needed by anybody; null until one is old enough. */
+  /** No delta or base of an epoch before it is needed by anybody; 0 until one is old enough. */
   readonly collectBelow: number;
   /** The floor that `collectBelow` becomes once it is older than the grace. */
   readonly floor: Floor;

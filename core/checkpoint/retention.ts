@@ -1,6 +1,6 @@
 /**
  * Retention: which blobs of a slice nobody needs any more. A floor, at least one whole base behind, becomes the limit
- * below which everything may go once HEAD has named it for longer than any invocation or reader lasts. Orphans go the
+ * below which deltas, bases and runs that no kept base lists may go once HEAD has named it for longer than any invocation or reader lasts. Orphans go the
  * same way, when the limit passes the epoch that they were meant for.
  *
  *   base 3 ──────────── base 9 ──────────── base 17 (HEAD)

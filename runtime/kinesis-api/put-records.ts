@@ -117,6 +117,10 @@ function decodeEntries(entries: readonly RawEntry[]): StreamEntry[] {
     const length = decodeBase64(entry.Data, slab, offset);
     const data = slab.subarray(offset, offset + length);
     offset += length;
+    // Half of a surrogate pair is no Unicode: it would not come back as it was sent.
+    if (!entry.PartitionKey.isWellFormed()) {
+      throw serialization('PartitionKey is not valid Unicode: it has a lone surrogate');
+    }
     const explicitHashKey = entry.ExplicitHashKey ?? null;
     if (explicitHashKey !== null) refuseHashKey(explicitHashKey);
     return { partitionKey: entry.PartitionKey, explicitHashKey, data };

@@ -34,6 +34,14 @@ describe('PutRecords', () => {
     expect(records[1]?.sequenceNumber).toBe(body.Records[2].SequenceNumber);
   });
 
+  it('refuses a partition key that is no Unicode, with all that came with it', async () => {
+    const { call, stream } = openApi();
+    const Records = [entry('good'), entry('\ud800')];
+    const { status, body } = await call('PutRecords', { StreamName, Records });
+    expect([status, body.__type]).toEqual([400, 'SerializationException']);
+    expect(stream.tip(SHARD_0).count).toBe(0);
+  });
+
   it('takes 500 records and refuses 501 and none', async () => {
     const { call, stream } = openApi();
     const records = (count: number) => Array.from({ length: count }, (_, at) => entry(`k${at}`));
