@@ -77,10 +77,12 @@ export class DevRuntime {
   #mapping: EventSourceMapping | null = null;
   #server: PortServer | null = null;
   #trimTimer: NodeJS.Timeout | null = null;
+  #restoredRecords = 0;
   #trimming: Promise<void> = Promise.resolve();
 
   /** Resolves when the port is open. Rejects with an `Error` that says what to do when it cannot start. */
   static async start(options: DevRuntimeOptions): Promise<DevRuntime> {
+    await assertPortIsFree(options.port);
     const folder = await claimFolder(options);
     let runtime: DevRuntime;
     try {
@@ -131,6 +133,11 @@ export class DevRuntime {
 
   get url(): string {
     return (this.#server as PortServer).url;
+  }
+
+  /** Records that checkpoints held when it started. */
+  get restoredRecords(): number {
+    return this.#restoredRecords;
   }
 
   get shardCount(): number {
@@ -221,6 +228,7 @@ export class DevRuntime {
       await this.#heads.createHead(headItem(head));
     }
     const heads = (await this.#heads.listHeads()).map(parseHead);
+    this.#restoredRecords = heads.reduce((sum, { digest }) => sum + digest.count, 0);
     return new Map(heads.map(({ shardId, delivered }) => [shardId, delivered]));
   }
 
@@ -268,6 +276,13 @@ function notCaughtUp(shardId: string): InvocationError {
     hint: 'look at the output of tidemark dev for what holds them up, then try again',
     stack: null,
   });
+}
+
+/** Found out before a data folder is made, which would then hold this pipeline's name and plan. */
+async function assertPortIsFree(port: number): Promise<void> {
+  if (port === 0) return;
+  const probe = await PortServer.listen({ port, routes: [], onError: () => {} });
+  await probe.close();
 }
 
 /** The data folder, ours alone. A pipeline that means something else than the one in the folder is refused. */

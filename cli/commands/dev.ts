@@ -85,16 +85,25 @@ async function run(options: DevOptions): Promise<void> {
 }
 
 function announce(runtime: DevRuntime, pipeline: string, options: DevOptions): void {
-  const { url, shardCount } = runtime;
+  const { url, shardCount, restoredRecords } = runtime;
   const { environments, region } = options;
   if (options.json) {
     console.log(
-      JSON.stringify({ event: 'ready', pipeline, url, shards: shardCount, environments }),
+      JSON.stringify({
+        event: 'ready',
+        pipeline,
+        url,
+        shards: shardCount,
+        environments,
+        restoredRecords,
+      }),
     );
     return;
   }
   const counts = `${plural(shardCount, 'shard')}, ${plural(environments, 'environment')}`;
-  console.log(`tidemark dev: pipeline ${pipeline} is ready at ${url} (${counts})`);
+  const known =
+    restoredRecords === 0 ? '' : `, ${plural(restoredRecords, 'record')} in checkpoints`;
+  console.log(`tidemark dev: pipeline ${pipeline} is ready at ${url} (${counts}${known})`);
   console.log(
     [
       'Producers find it with any AWS SDK or the AWS CLI after:',

@@ -18,6 +18,7 @@ interface PutOptions {
 /** Of records that have no readable value in the key field: they are sent, and the pipeline judges them. */
 const NO_KEY = '-';
 const PROGRESS_MS = 500;
+const FIELDS_SHOWN = 20;
 
 export function putCommand(): Command {
   return new Command('put')
@@ -50,11 +51,16 @@ async function put(path: string, options: PutOptions): Promise<void> {
   const producer = new RecordProducer({ client, stream, requestsMax: 1, onFailure });
   const encoder = new TextEncoder();
   let withoutKey = 0;
+  let keySeen = false;
   try {
     const stopProgress = showProgress(producer);
     try {
       for await (const text of recordsOf(path)) {
-        const key = keyOf(text, options.key);
+        const record = parseObject(text);
+        const key = record === null ? null : keyOf(record, options.key);
+        // Found out before anything is sent: a typo would put everything into one shard.
+        if (key === null && record !== null && !keySeen) refuseKey(record, options.key);
+        keySeen ||= key !== null;
         if (key === null) withoutKey++;
         await producer.put(key ?? NO_KEY, encoder.encode(text));
       }
@@ -70,15 +76,29 @@ async function put(path: string, options: PutOptions): Promise<void> {
   report(producer, withoutKey, stream, options);
 }
 
-function keyOf(text: string, field: string): string | null {
-  let record: unknown;
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function parseObject(text: string): JsonObject | null {
   try {
-    record = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === 'object' ? (value as JsonObject) : null;
   } catch {
     return null;
   }
-  if (record === null || typeof record !== 'object' || !Object.hasOwn(record, field)) return null;
-  const value = (record as Record<string, unknown>)[field];
+}
+
+/** The first record that has fields has not this one. */
+function refuseKey(record: JsonObject, field: string): void {
+  if (Object.hasOwn(record, field)) return;
+  const names = Object.keys(record).slice(0, FIELDS_SHOWN).join(', ');
+  throw new UsageError(
+    `--key ${field}: the first record has no such field; it has ${names === '' ? 'none' : names}`,
+  );
+}
+
+function keyOf(record: JsonObject, field: string): string | null {
+  if (!Object.hasOwn(record, field)) return null;
+  const value = record[field];
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
     return null;
   const key = String(value).slice(0, PARTITION_KEY_LENGTH_MAX);
@@ -97,7 +117,8 @@ function report(
     console.log(JSON.stringify({ put: acknowledgedCount, withoutKey, after }));
     return;
   }
-  console.log(`put ${acknowledgedCount.toLocaleString('en-US')} records into ${stream}`);
+  const noun = acknowledgedCount === 1 ? 'record' : 'records';
+  console.log(`put ${acknowledgedCount.toLocaleString('en-US')} ${noun} into ${stream}`);
   if (withoutKey > 0) {
     console.log(
       `${withoutKey} had no readable '${key}' and went under the partition key '${NO_KEY}'`,
@@ -113,15 +134,23 @@ function report(
 function explain(error: unknown, producer: RecordProducer, options: PutOptions): Error {
   if (error instanceof UsageError) return error;
   const done = `${producer.acknowledgedCount.toLocaleString('en-US')} records were acknowledged before it`;
-  const code = (error as { code?: string }).code;
-  if (code === 'ECONNREFUSED' && !options.aws) {
+  const text = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+  if (!options.aws && isConnectionError(error)) {
     return new Error(
-      `nothing answers at ${options.kinesisEndpoint} (${done}): start it with 'tidemark dev', or name another place with --kinesis-endpoint`,
+      `no Kinesis API answers at ${options.kinesisEndpoint} (${done}): start one with 'tidemark dev', or name another place with --kinesis-endpoint\n  ${text}`,
       { cause: error },
     );
   }
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new Error(`${message} (${done})`, { cause: error });
+  const isNamed = error instanceof Error && error.name !== 'Error';
+  return new Error(`${isNamed ? `${error.name}: ` : ''}${text} (${done})`, { cause: error });
+}
+
+/** The connection failed, or what answers there speaks something else. */
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /ECONNREFUSED|ECONNRESET|ENOTFOUND|Protocol error|SSL routines|stream has been canceled/.test(
+    error.message,
+  );
 }
 
 /** On a terminal, a line that says how far it is. Returns what ends that. */

@@ -43,8 +43,10 @@ function describePage({ records, next }: QuarantinePage): string {
   if (records.length === 0) return 'nothing is in the quarantine';
   const rows = records.map(({ reason, arrival, id, detail, data }) => {
     const text = Buffer.from(data, 'base64').toString('utf8');
-    return [reason, arrival, id, detail, text.slice(0, DATA_CHARACTERS_SHOWN)];
+    const shown =
+      text.length > DATA_CHARACTERS_SHOWN ? `${text.slice(0, DATA_CHARACTERS_SHOWN)}…` : text;
+    return [reason, arrival, detail, shown, id];
   });
-  const table = formatTable(['reason', 'arrival', 'id', 'detail', 'data'], rows);
+  const table = formatTable(['reason', 'arrival', 'detail', 'data', 'id'], rows);
   return next === null ? table : `${table}\nmore with --next ${next}`;
 }

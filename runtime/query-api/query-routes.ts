@@ -64,6 +64,8 @@ async function waitFor(
     if (statusCode !== 200) return;
     const { slices } = JSON.parse(body) as PipelineStatus;
     const cursorOf = new Map(slices.map(({ shardId, cursor }) => [shardId, cursor]));
+    // Nobody knows such a shard: its record will not come.
+    if (!after.every(({ shardId }) => cursorOf.has(shardId))) return;
     const reached = after.every(({ shardId, sequenceNumber }) => {
       return compareSequenceNumbers(cursorOf.get(shardId) ?? '0', sequenceNumber) >= 0;
     });
