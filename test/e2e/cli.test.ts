@@ -74,13 +74,22 @@ describe('tidemark put', () => {
     expect(minutes.json).toMatchObject({ rows: [{ values: { orders: 2 } }] });
   });
 
+  it('refuses a key that the records do not have, before it sends any', async () => {
+    const options = { cwd: dev.folder, input: JSON.stringify(order('in-2', 'stdin', 7)) };
+    const args = ['put', '-', '--key', 'ordr', '--stream', 'orders', '--kinesis-endpoint'];
+    const { code, stderr } = await tidemark([...args, dev.url], options);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('--key ordr: the first record has no such field; it has ');
+  });
+
   it('puts NDJSON from stdin', async () => {
     const options = { cwd: dev.folder, input: JSON.stringify(order('in-1', 'stdin', 7)) };
     const args = ['put', '-', '--key', 'order', '--stream', 'orders', '--kinesis-endpoint'];
     const { code, stdout } = await tidemark([...args, dev.url], options);
 
     expect(code).toBe(0);
-    expect(stdout).toContain('put 1 records into orders');
+    expect(stdout).toContain('put 1 record into orders');
     const after = /--after (\S+)/.exec(stdout)?.[1] ?? '';
     expect(await groups(dev, 'by_shop', 'orders', [after])).toMatchObject({ stdin: 1 });
   });

@@ -124,7 +124,7 @@ describe('bad records', () => {
     const { code, stdout } = await dev.command('quarantine');
 
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^reason +arrival +id +detail +data$/m);
+    expect(stdout).toMatch(/^reason +arrival +detail +data +id$/m);
     expect(stdout).toMatch(/^too-far-in-the-future +20\d\d-/m);
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   });
