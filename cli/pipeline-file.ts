@@ -69,11 +69,25 @@ async function readJson(path: string, absolute: string): Promise<unknown> {
   }
 }
 
+/** A file that ends the process, or never finishes loading, must not look like one that was sound. */
+async function whileLoading<T>(path: string, loading: Promise<T>): Promise<T> {
+  const onExit = () => {
+    console.error(`error: ${path} ended the process, or never finished, while it was loaded`);
+    process.exitCode = 1;
+  };
+  process.once('exit', onExit);
+  try {
+    return await loading;
+  } finally {
+    process.off('exit', onExit);
+  }
+}
+
 async function importDefault(path: string, absolute: string): Promise<unknown> {
   let exported: Readonly<Record<string, unknown>>;
   let value: unknown;
   try {
-    exported = await importFresh(absolute);
+    exported = await whileLoading(path, importFresh(absolute));
     value = await exported['default'];
   } catch (cause) {
     const message = `${path} could not be loaded:\n\n${loadingError(cause, absolute)}`;

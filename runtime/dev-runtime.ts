@@ -119,6 +119,7 @@ export class DevRuntime {
       entry: threadEntry('aggregate-environment'),
       workerData,
       memoryMib: options.environmentMemoryMib,
+      memoryHint: 'start with a larger --environment-memory, or with more shards for a new stream',
       timeoutMs: options.invocationTimeoutMs,
     });
     this.#queries = new EnvironmentPool({
@@ -127,6 +128,7 @@ export class DevRuntime {
       entry: threadEntry('query-environment'),
       workerData,
       memoryMib: QUERY_MEMORY_MIB,
+      memoryHint: 'ask for less at once: by key, prefix, start and end, or without order',
       timeoutMs: QUERY_TIMEOUT_MS,
     });
   }

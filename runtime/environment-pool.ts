@@ -14,6 +14,8 @@ export interface EnvironmentPoolOptions {
   readonly entry: URL;
   readonly workerData: unknown;
   readonly memoryMib: number;
+  /** What a person can do when that is too little. */
+  readonly memoryHint: string;
   readonly timeoutMs: number;
 }
 
@@ -124,13 +126,22 @@ export class EnvironmentPool {
     });
     worker.on('error', (error: Error) => {
       if (environment.worker !== worker) return;
-      this.#lose(environment, failureNamed(error.name, `the environment died: ${error.message}`));
+      this.#lose(environment, this.#deathOf(error));
     });
     worker.on('exit', (code) => {
       if (environment.worker !== worker) return;
       this.#lose(environment, failureNamed('Exit', `the environment ended with code ${code}`));
     });
     return worker;
+  }
+
+  #deathOf(error: Error & { code?: string }): FunctionFailure {
+    const { memoryMib, memoryHint } = this.#options;
+    if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') {
+      return failureNamed(error.name, `the environment died: ${error.message}`);
+    }
+    const message = `the environment needed more than its ${memoryMib} MiB of memory`;
+    return { ...failureNamed('OutOfMemory', message), hint: memoryHint };
   }
 
   #finish(environment: Environment, answer: InvocationAnswer): void {

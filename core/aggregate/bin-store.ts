@@ -94,6 +94,11 @@ export class BinStore {
     return this.#binAt(at);
   }
 
+  /** True if the lowest bin that may be kept has a count: it may stand for values that lay lower. */
+  mayHaveCollapsed(): boolean {
+    return this.highest() - this.lowest() === BINS_KEPT_MAX - 1;
+  }
+
   /**
    * The bin of the value of rank `rank` (below `total()`), counted from 0 at the lowest bin
    * upwards.

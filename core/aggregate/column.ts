@@ -29,6 +29,9 @@ export interface AccumulatorColumn {
 export interface AggregateResult {
   /** Null where no value was added (a count is 0 then). Quantiles: by rank, as text. */
   readonly value: number | null | Readonly<Record<string, number | null>>;
-  /** False where integers were added and the value is not their exact result. */
+  /**
+   * False where integers were added and the value is not their exact result, or where the values of a quantile lie too
+   * far apart for its accuracy.
+   */
   readonly exact: boolean;
 }

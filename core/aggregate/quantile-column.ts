@@ -116,7 +116,9 @@ export class QuantileColumn implements AccumulatorColumn {
     for (const rank of this.#ranks) {
       value[String(rank)] = this.#isEmpty(slot) ? null : this.#quantile(slot, rank);
     }
-    return { value, exact: true };
+    // Beyond 58 octaves the values nearest to zero share a bin, and a quantile among them is not within 1 %.
+    const stores = [this.#positive[slot], this.#negative[slot]];
+    return { value, exact: !stores.some((store) => store?.mayHaveCollapsed() ?? false) };
   }
 
   heapBytes(): number {

@@ -29,7 +29,7 @@ export interface Snapshot {
   readonly exempt: readonly string[];
   /** Grows whenever a slice completes an epoch. */
   readonly revision: number;
-  /** No slice is being recovered or opened. */
+  /** No slice is being recovered or opened, nor waits with all of its records unread. */
   readonly isOpen: boolean;
 }
 
@@ -137,6 +137,8 @@ function snapshotOf(parts: readonly SnapshotPart[]): Snapshot {
     watermarkMs: idle.some(({ pinned }) => pinned.waits) ? null : watermarkOf(standings),
     exempt: idle.map(({ pinned }) => pinned.sliceId),
     revision: parts.reduce((sum, { pinned }) => sum + (pinned.delta?.epoch ?? 0), 0),
-    isOpen: standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
+    isOpen:
+      standings.every(({ status }) => status === 'OPEN' || status === 'SEALED') &&
+      !idle.some(({ pinned }) => pinned.waits),
   };
 }

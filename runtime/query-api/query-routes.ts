@@ -91,6 +91,7 @@ function responseOf({ statusCode, headers, body }: QueryResult): PortResponse {
 function failed({ failure }: InvocationError): PortResponse {
   const { name, message, hint } = failure;
   const detail = hint === null ? message : `${message}: ${hint}`;
+  if (name === 'OutOfMemory') return problem(503, 'too-much-at-once', detail);
   const isPassing = name === 'Timeout' || name === 'Closed';
   return isPassing ? problem(503, 'try-again', detail) : problem(500, 'internal', detail);
 }

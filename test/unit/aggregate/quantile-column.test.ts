@@ -26,6 +26,17 @@ describe('a quantile', () => {
     expect(Object.keys(quantilesOf([1])).toSorted()).toEqual(RANKS.map(String).toSorted());
   });
 
+  it('says so when values lie too far apart for 1 %', () => {
+    for (const [outlier, exact] of [
+      [1e15, true],
+      [2 ** 63, false],
+      [-(2 ** 63), true],
+    ] as const) {
+      const values = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, outlier];
+      expect(resultOf('quantile', values).exact).toBe(exact);
+    }
+  });
+
   it('has the least and the greatest value exactly, and none beyond them', () => {
     const quantiles = quantilesOf([1.003, 1.004, 1.005]);
     expect(quantiles['0']).toBe(1.003);

@@ -15,6 +15,7 @@ function newPool(options: Partial<EnvironmentPoolOptions> = {}): EnvironmentPool
     entry: new URL('./trial-environment.ts', import.meta.url),
     workerData: null,
     memoryMib: 64,
+    memoryHint: 'give it more',
     timeoutMs: 5_000,
     ...options,
   });
@@ -68,7 +69,7 @@ describe('an environment', () => {
   it.each([
     ['ends', { kind: 'exit' }, 'Exit', 'the environment ended with code 3'],
     ['is out of time', { kind: 'spin' }, 'Timeout', 'no answer within 1000 ms'],
-    ['is out of memory', { kind: 'eat' }, 'Error', 'the environment died'],
+    ['is out of memory', { kind: 'eat' }, 'OutOfMemory', 'more than its 64 MiB'],
   ] as const)(
     'that %s takes only its own invocation with it',
     async (_, payload, name, message) => {
