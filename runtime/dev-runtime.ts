@@ -205,7 +205,9 @@ export class DevRuntime {
       this.#stream.shards().map(async ({ shardId }) => {
         if (!(await mapping.caughtUp(shardId, QUERY_TIMEOUT_MS))) throw notCaughtUp(shardId);
         const payload = { kind: 'checkpoint', shardId } as const;
-        const answer = (await this.#aggregates.invoke(payload)) as AggregateAnswer;
+        const answer = (await mapping.inTurn(shardId, () =>
+          this.#aggregates.invoke(payload),
+        )) as AggregateAnswer;
         return {
           id: sliceIdOf(shardId),
           shardId,

@@ -57,6 +57,13 @@ export class EventSourceMapping {
     return poller.caughtUp(timeoutMs);
   }
 
+  /** Runs something between two batches of a shard, so that it races with none of them. */
+  inTurn<T>(shardId: string, run: () => Promise<T>): Promise<T> {
+    const poller = this.#pollers.get(shardId);
+    assert(poller !== undefined, 'shard-has-a-poller', () => shardId);
+    return poller.inTurn(run);
+  }
+
   /** Starts no more invocations and waits for the running ones. */
   async stop(): Promise<void> {
     this.#unsubscribe();
@@ -73,6 +80,8 @@ class ShardPoller {
   #limit = BATCH_RECORDS_MAX;
   #failures = 0;
   #stopped = false;
+  /** What waits for its turn between two batches. */
+  readonly #turns: (() => Promise<void>)[] = [];
   #wakeUp: () => void = () => {};
   #ended: Promise<void> = Promise.resolve();
 
@@ -104,6 +113,14 @@ class ShardPoller {
     return this.#ended;
   }
 
+  inTurn<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#stopped) return run();
+    return new Promise((resolve, reject) => {
+      this.#turns.push(() => run().then(resolve, reject));
+      this.wake();
+    });
+  }
+
   async caughtUp(timeoutMs: number): Promise<boolean> {
     const wanted = this.#options.stream.tip(this.#shardId).ordinal;
     const endMs = Date.now() + timeoutMs;
@@ -117,7 +134,9 @@ class ShardPoller {
   async #poll(): Promise<void> {
     while (!this.#stopped) {
       await this.#batchIsDue();
+      for (const turn of this.#turns.splice(0)) await turn();
       if (this.#stopped) return;
+      if (this.pendingCount === 0) continue;
       try {
         await this.#deliver();
         this.#failures = 0;
@@ -169,8 +188,9 @@ class ShardPoller {
 
   /** Resolves when a batch is full, or its oldest record has waited long enough. */
   async #batchIsDue(): Promise<void> {
-    const isFull = () => this.#stopped || this.pendingCount >= this.#limit;
-    while (!this.#stopped && this.pendingCount === 0) await this.#woken();
+    const isOver = () => this.#stopped || this.#turns.length > 0;
+    const isFull = () => isOver() || this.pendingCount >= this.#limit;
+    while (!isOver() && this.pendingCount === 0) await this.#woken();
     await this.#sleep(this.#options.batchWindowMs, isFull);
   }
 

@@ -220,6 +220,30 @@ describe('an event source mapping', () => {
     }
   });
 
+  it('lets something else have its turn between two batches, and none at the same time', async () => {
+    const pool = new TrialPool();
+    append(0, 3);
+    const { mapping } = map(pool, { batchWindowMs: 20 });
+    let running = 0;
+    const seen: number[] = [];
+    const turns = [1, 2, 3].map((turn) =>
+      mapping.inTurn(SHARD, async () => {
+        running++;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        seen.push(running);
+        running--;
+        return turn;
+      }),
+    );
+    const failing = mapping.inTurn(SHARD, () => Promise.reject(new Error('no')));
+
+    await expect(failing).rejects.toThrow('no');
+    expect(await Promise.all(turns)).toEqual([1, 2, 3]);
+    expect(seen).toEqual([1, 1, 1]);
+    expect(await mapping.caughtUp(SHARD, 2_000)).toBe(true);
+    expect(pool.delivered).toEqual(numbers(0, 3));
+  });
+
   it('brings records again after a crash, from the position that was saved last', async () => {
     const pool = new TrialPool();
     append(0, 10);
