@@ -17,10 +17,16 @@ export function createJsonDecoder(plan: Plan): RecordDecoder {
   return new JsonDecoder(plan);
 }
 
-/** How the views that select a record use a field. A number is asked for before a scalar before anything at all. */
-type FieldUse = 'none' | 'counted' | 'grouped' | 'added';
+/** How the views that select a record use a field. One that is grouped by and added must do for both. */
+type FieldUse = 'none' | 'counted' | 'grouped' | 'added' | 'grouped-and-added';
 
-const STRENGTH: Record<FieldUse, number> = { none: 0, counted: 1, grouped: 2, added: 3 };
+const STRENGTH: Record<FieldUse, number> = {
+  none: 0,
+  counted: 1,
+  grouped: 2,
+  added: 3,
+  'grouped-and-added': 4,
+};
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -103,7 +109,8 @@ class JsonDecoder implements RecordDecoder {
       if (found === undefined || found === null) values[index] = found;
       else if (use === 'counted') values[index] = true;
       else {
-        const problem = use === 'added' ? judgeNumber(path, found) : judgeGroup(path, found);
+        let problem = use === 'grouped' ? null : judgeNumber(path, found);
+        if (use !== 'added') problem ??= judgeGroup(path, found);
         if (problem !== null) return problem;
         values[index] = found === 0 ? 0 : (found as FieldValue);
       }
@@ -118,7 +125,11 @@ const BYTE_ORDER_MARK = 0xfeff;
 function usesOf(plan: Plan, category: string | null): FieldUse[] {
   const uses: FieldUse[] = plan.fields.map(() => 'none');
   const use = (field: number, wanted: FieldUse): void => {
-    if (STRENGTH[wanted] > STRENGTH[uses[field] as FieldUse]) uses[field] = wanted;
+    const known = uses[field] as FieldUse;
+    const needsBoth =
+      (known === 'grouped' && wanted === 'added') || (known === 'added' && wanted === 'grouped');
+    if (needsBoth) uses[field] = 'grouped-and-added';
+    else if (STRENGTH[wanted] > STRENGTH[known]) uses[field] = wanted;
   };
   for (const view of plan.views) {
     if (view.category !== null && view.category !== category) continue;

@@ -366,3 +366,22 @@ describe('the dedupe id', () => {
     expect(decode(flights, '{"id":7}').fields.dedupeId).toBeNull();
   });
 });
+
+describe('a field that one view groups by and another adds', () => {
+  const both = planOf({
+    views: {
+      by: { groupBy: ['a'], aggregates: N },
+      sums: { aggregates: { total: { sum: 'a' } } },
+    },
+  });
+
+  it.each([
+    ['{"a":9007199254740992}', 'integer-too-large'],
+    ['{"a":"text"}', 'wrong-type'],
+    ['{"a":1e999}', 'not-finite'],
+    ['{"a":7}', undefined],
+    ['{}', undefined],
+  ])('must do for both: %s', (text, reason) => {
+    expect(decode(both, text).bad?.reason).toBe(reason);
+  });
+});
