@@ -6,7 +6,6 @@
  *                                              queries → query environment (thread) ─┘
  */
 
-import { randomBytes } from 'node:crypto';
 import { type DataFolder, openDataFolder } from '../adapters/local/data-folder.ts';
 import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
@@ -25,7 +24,7 @@ import { PortServer } from './http/port-server.ts';
 import type { Route } from './http/route.ts';
 import type { FunctionFailure } from './invocation.ts';
 import { kinesisRoute } from './kinesis-api/kinesis-api.ts';
-import { systemClock } from './local-ports.ts';
+import { randomNonces, systemClock } from './local-ports.ts';
 import { pageRoutes } from './page-routes.ts';
 import { type CheckpointedSlice, checkpointRoute } from './query-api/checkpoint-route.ts';
 import { queryRoutes } from './query-api/query-routes.ts';
@@ -226,7 +225,7 @@ export class DevRuntime {
   async #openSlices(): Promise<Map<string, Position>> {
     for (const { shardId, range } of this.#stream.shards()) {
       const identity = { sliceId: sliceIdOf(shardId), shardId, range };
-      const nonce = randomBytes(8).toString('hex');
+      const nonce = randomNonces.nonce();
       const head = firstHead({ ...identity, planHash: this.#options.plan.hash, nonce });
       // Refused if it is there, which is as good.
       await this.#heads.createHead(headItem(head));

@@ -10,10 +10,12 @@ import { LocalItemStore } from '../adapters/local/store/local-item-store.ts';
 import { LocalQuarantineIndex } from '../adapters/local/store/local-quarantine-index.ts';
 import { LocalRecordSource } from '../adapters/local/stream/local-record-source.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
-import type { Clock } from '../core/ports.ts';
+import type { Clock, NonceSource } from '../core/ports.ts';
 import type { TaskPorts } from '../core/task.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
+
+export const randomNonces: NonceSource = { nonce: () => randomBytes(8).toString('hex') };
 
 export interface LocalPorts extends TaskPorts {
   readonly source: LocalRecordSource;
@@ -38,7 +40,7 @@ export async function openLocalPorts(dataFolder: string): Promise<LocalPorts> {
     source,
     shards: source,
     clock: systemClock,
-    nonces: { nonce: () => randomBytes(8).toString('hex') },
+    nonces: randomNonces,
     knobs: DEFAULT_KNOBS,
     close() {
       source.close();

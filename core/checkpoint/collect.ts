@@ -11,17 +11,14 @@ import { isCollectable } from './retention.ts';
 
 const PAGE = 1000;
 
-/** Deletes the slice's unreachable blobs and says how many there were. */
-export async function collect(head: Head, manifest: Manifest, stores: BlobStores): Promise<number> {
-  if (head.collectBelow === 0) return 0;
-  let count = 0;
-  for (const store of [stores.items, stores.objects]) {
-    count += await collectFrom(store, head, manifest);
-  }
-  return count;
+/** Deletes the slice's unreachable blobs. */
+export async function collect(head: Head, manifest: Manifest, stores: BlobStores): Promise<void> {
+  if (head.collectBelow === 0) return;
+  await collectFrom(stores.items, head, manifest);
+  await collectFrom(stores.objects, head, manifest);
 }
 
-async function collectFrom(store: BlobStore, head: Head, manifest: Manifest): Promise<number> {
+async function collectFrom(store: BlobStore, head: Head, manifest: Manifest): Promise<void> {
   const doomed: string[] = [];
   let after: string | null = null;
   for (;;) {
@@ -34,5 +31,4 @@ async function collectFrom(store: BlobStore, head: Head, manifest: Manifest): Pr
     after = page.at(-1)?.key ?? null;
   }
   if (doomed.length > 0) await store.delete(doomed);
-  return doomed.length;
 }
