@@ -6,8 +6,8 @@
  */
 
 /**
- * The common ground of core/: everything may stand on it. The other top-level files (task.ts, aggregator.ts) stand on
- * everything, so nothing in the folders of core/ may know them.
+ * The common ground of core/: everything may stand on it. The other top-level file, aggregator.ts, stands on everything, so
+ * nothing in the folders of core/ may know it.
  */
 const GROUND = 'core/(assert|bytes|crc32c|faults|hash|knobs|limits|ports|position)\\.ts$';
 
@@ -19,6 +19,14 @@ const CORE_FOLDERS = {
   decode: ['core/time/', 'core/definition/'],
   state: ['core/time/', 'core/aggregate/', 'core/definition/', 'core/decode/'],
   checkpoint: ['core/time/', 'core/aggregate/', 'core/definition/', 'core/decode/', 'core/state/'],
+  task: [
+    'core/time/',
+    'core/aggregate/',
+    'core/definition/',
+    'core/decode/',
+    'core/state/',
+    'core/checkpoint/',
+  ],
   query: [
     'core/time/',
     'core/aggregate/',
@@ -34,11 +42,13 @@ const OUTER_FOLDERS = {
   adapters: [],
   functions: ['adapters/'],
   runtime: ['adapters/', 'functions/', 'console/'],
-  cli: ['adapters/', 'functions/', 'runtime/', 'console/'],
+  simulation: ['adapters/', 'functions/'],
+  testing: ['adapters/', 'functions/', 'simulation/'],
+  cli: ['adapters/', 'functions/', 'runtime/', 'console/', 'simulation/', 'testing/'],
 };
 
-const PRODUCT = '^(core|adapters|functions|runtime|cli|console)/';
-const OURS = 'adapters|functions|runtime|cli|console|infra|examples|bench|scripts|test';
+const PRODUCT = '^(core|adapters|functions|runtime|cli|console|simulation|testing)/';
+const OURS = 'adapters|functions|runtime|cli|console|simulation|testing|infra|examples|bench|scripts|test';
 
 const coreFolderRules = Object.entries(CORE_FOLDERS).map(([folder, allowed]) => ({
   name: `core-${folder}`,

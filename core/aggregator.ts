@@ -2,11 +2,13 @@
  * What one environment does for a whole pipeline: it owns whichever slices its invocations bring, and keeps their
  * memories within a byte bound, the least recently used going first.
  */
+import { sliceIdOf } from './checkpoint/names.ts';
 import type { RecordDecoder } from './decode/record-decoder.ts';
 import type { Plan } from './definition/plan.ts';
 import { ENVIRONMENT_STATE_BYTES_MAX } from './limits.ts';
 import type { StreamRecord } from './ports.ts';
-import { type DeliveryReport, SliceTask, type TaskPorts } from './task.ts';
+import type { DeliveryReport } from './task/delivery-report.ts';
+import { SliceTask, type TaskPorts } from './task/slice-task.ts';
 
 export class Aggregator {
   readonly #plan: Plan;
@@ -46,6 +48,20 @@ export class Aggregator {
     return report;
   }
 
+  /** See `SliceTask.tick`. */
+  async tick(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
+    const report = await this.#task(shardId).tick(timeLeftMs);
+    this.#evict();
+    return report;
+  }
+
+  /** See `SliceTask.recover`. */
+  async recover(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
+    const report = await this.#task(shardId).recover(timeLeftMs);
+    this.#evict();
+    return report;
+  }
+
   #task(shardId: string): SliceTask {
     const known = this.#tasks.get(shardId);
     const identity = { sliceId: sliceIdOf(shardId), shardId };
@@ -64,9 +80,4 @@ export class Aggregator {
       if (index > 0 && heapBytes > this.#stateBytesMax) this.#tasks.delete(shardId);
     }
   }
-}
-
-/** A shard and its slice share their number. */
-export function sliceIdOf(shardId: string): string {
-  return shardId.replace(/^shardId-/, 'slice-');
 }

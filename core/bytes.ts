@@ -6,6 +6,9 @@
 import { assert } from './assert.ts';
 import { CorruptStateFault } from './faults.ts';
 
+/** The version of the stored formats that this code writes. Older ones are read forever, newer ones are refused. */
+export const FORMAT_VERSION = 2;
+
 const textEncoder = new TextEncoder();
 const textDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -89,6 +92,20 @@ export class ByteWriter {
     this.bytes(encodeText(text));
   }
 
+  /** Lower-case hex digits, two a byte; the reader knows how many. */
+  hex(digits: string): void {
+    assert(/^(?:[0-9a-f]{2})*$/.test(digits), 'hex-is-of-whole-bytes', () => digits);
+    for (let at = 0; at < digits.length; at += 2) {
+      this.u8(Number.parseInt(digits.slice(at, at + 2), 16));
+    }
+  }
+
+  /** How many decimal digits, and the digits, two a byte. */
+  decimal(digits: string): void {
+    this.u8(digits.length);
+    this.hex(digits.length % 2 === 0 ? digits : `${digits}0`);
+  }
+
   #reserve(count: number): void {
     const needed = this.#length + count;
     if (needed <= this.#bytes.length) return;
@@ -102,9 +119,12 @@ export class ByteWriter {
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
+  /** The format that the bytes were written in. */
+  readonly version: number;
   #offset = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, version = FORMAT_VERSION) {
+    this.version = version;
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
@@ -176,6 +196,21 @@ export class ByteReader {
 
   string(): string {
     return decodeText(this.bytes());
+  }
+
+  /** So many bytes as hex digits. */
+  hex(byteLength: number): string {
+    let digits = '';
+    for (const byte of this.raw(byteLength)) digits += byte.toString(16).padStart(2, '0');
+    return digits;
+  }
+
+  decimal(): string {
+    const length = this.u8();
+    const padded = this.hex(Math.ceil(length / 2));
+    if (!/^[0-9]*$/.test(padded)) throw corrupt('a decimal that is none');
+    if (padded.length > length && padded.at(-1) !== '0') throw corrupt('a decimal too long');
+    return padded.slice(0, length);
   }
 
   #take(count: number): number {

@@ -9,6 +9,11 @@ interface FaultOptions {
   cause?: unknown;
 }
 
+/** True for the faults of this file: anything else that is thrown was not foreseen. */
+export function isFault(error: unknown): boolean {
+  return error instanceof Fault;
+}
+
 class Fault extends Error {
   readonly hint: string | undefined;
 
@@ -33,7 +38,7 @@ export class BehindFault extends Fault {
   }
 }
 
-/** This owner may not write now: HEAD was written under a plan or in a state that this code does not carry. */
+/** This owner may not write now: HEAD was written under a plan that this code does not carry, or somebody else has the slice. */
 export class HeldFault extends Fault {
   constructor(message: string, options?: FaultOptions) {
     super('HeldFault', message, options);

@@ -7,10 +7,13 @@ import {
   CHAIN_LENGTH_MAX,
   FLIP_RESERVE_MS,
   HEAD_WRITE_ATTEMPTS_MAX,
+  RECOVERY_LEASE_MS,
   REPLAY_CHUNK_RECORDS,
   RETENTION_GRACE_MS,
+  ROLLBACK_GRACE_MS,
   RUN_BYTES_MAX_TO_MERGE,
   RUN_FAN_IN,
+  UNSAVED_AGE_MS_MAX,
 } from './limits.ts';
 
 export interface Knobs {
@@ -22,6 +25,9 @@ export interface Knobs {
   readonly replayChunkRecords: number;
   readonly flipReserveMs: number;
   readonly headWriteAttemptsMax: number;
+  readonly unsavedAgeMsMax: number;
+  readonly rollbackGraceMs: number;
+  readonly recoveryLeaseMs: number;
 }
 
 export const DEFAULT_KNOBS: Knobs = {
@@ -33,4 +39,7 @@ export const DEFAULT_KNOBS: Knobs = {
   replayChunkRecords: REPLAY_CHUNK_RECORDS,
   flipReserveMs: FLIP_RESERVE_MS,
   headWriteAttemptsMax: HEAD_WRITE_ATTEMPTS_MAX,
+  unsavedAgeMsMax: UNSAVED_AGE_MS_MAX,
+  rollbackGraceMs: ROLLBACK_GRACE_MS,
+  recoveryLeaseMs: RECOVERY_LEASE_MS,
 };

@@ -52,6 +52,17 @@ export const INVOCATION_MS_MAX = 15 * MINUTE_MS;
 export const SNAPSHOT_AGE_MS_MAX = 15 * MINUTE_MS;
 /** What no retained epoch reaches is deleted once it is older than this. */
 export const RETENTION_GRACE_MS = 60 * MINUTE_MS;
+/**
+ * Age of what is folded and in no checkpoint, from which on an invocation completes an epoch rather than answer for its
+ * batch alone. 0: every invocation completes one.
+ */
+export const UNSAVED_AGE_MS_MAX = 0;
+/** How long after a change of plan a rollback goes on from where the plan before was left. */
+export const ROLLBACK_GRACE_MS = 24 * 60 * MINUTE_MS;
+/** Memory of unsaved changes from which on an invocation completes an epoch. */
+export const UNSAVED_BYTES_MAX = 16 * MIB;
+/** A recovery that completed no epoch for so long has lost its owner: whoever comes next takes over. */
+export const RECOVERY_LEASE_MS = 60_000;
 /** Runs of one level that a compaction merges into one of the next. */
 export const RUN_FAN_IN = 8;
 /** Runs that one compaction merges, together: it holds their entries in memory, several times their bytes. */
@@ -99,6 +110,9 @@ export const AFTER_COUNT_MAX = 64;
 export const QUARANTINE_LIMIT_MAX = 1_000;
 export const QUARANTINE_LIMIT_DEFAULT = 100;
 export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
+/** Records that one call redrives, and ids of one request in an inbox. */
+export const REDRIVE_IDS_MAX = 10_000;
+export const REDRIVE_REQUEST_IDS_MAX = 100;
 
 assert(
   RETENTION_GRACE_MS > INVOCATION_MS_MAX + SNAPSHOT_AGE_MS_MAX,

@@ -130,6 +130,8 @@ export interface QuarantinedRecord extends StreamRecord {
 export interface QuarantineIndex {
   /** Durable when it returns. A record that is there already is left as it is. */
   put(records: readonly QuarantinedRecord[]): Promise<void>;
+  /** The record with this id, or null: consistent. */
+  get(id: string): Promise<QuarantinedRecord | null>;
   /** Records ordered by id, those after `after` only; at most `limit`. */
   list(after: string | null, limit: number): Promise<QuarantinedRecord[]>;
 }
@@ -140,6 +142,88 @@ export function quarantineId(
 ): string {
   const timeline = String(record.timeline).padStart(12, '0');
   return `${record.sliceId}/${timeline}/${sortablePosition(record)}`;
+}
+
+const QUARANTINE_ID = /^[^/]{1,200}\/\d{12}\/\d{56}\.\d{10}$/;
+
+/** True for what `quarantineId` makes. */
+export function isQuarantineId(id: string): boolean {
+  return QUARANTINE_ID.test(id);
+}
+
+/** A durable request to the owner of a slice: fold these quarantined records, exactly once. */
+export interface RedriveRequest {
+  /** `requestId`: unique, and sorts by the time at which it was made. */
+  readonly id: string;
+  readonly sliceId: string;
+  /** Ids of quarantined records of the slice (`quarantineId`). */
+  readonly records: readonly string[];
+  /** What became of it; null before an owner has done it. */
+  readonly done: RedriveOutcome | null;
+}
+
+export interface RedriveOutcome {
+  /** The epoch that holds the outcome. */
+  readonly timeline: number;
+  readonly epoch: number;
+  /** Ids that this request brought back. */
+  readonly redriven: readonly string[];
+  readonly refused: readonly { readonly id: string; readonly reason: string }[];
+}
+
+/**
+ * Durable requests to slices' owners. A request stays until retention has passed the epoch that holds its outcome, since a
+ * fallback to an epoch before it has it done again.
+ */
+export interface Inbox {
+  /** Durable when it returns. A request that is there already is left as it is. */
+  put(request: RedriveRequest): Promise<void>;
+  /** Requests of a slice ordered by id, those after `after` only; at most `limit`. Consistent. */
+  list(sliceId: string, after: string | null, limit: number): Promise<RedriveRequest[]>;
+  /** Sets or replaces the outcome of a request; one that is not there is left so. */
+  finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void>;
+  /** Deletes what is there. */
+  delete(sliceId: string, ids: readonly string[]): Promise<void>;
+}
+
+/** An activation of a plan: the newest one is the plan that the pipeline runs by. */
+export interface ActivePlan {
+  /** Counts activations from 1. A rollback is an activation too. */
+  readonly ordinal: number;
+  readonly hash: string;
+  /** The pipeline as canonical JSON. */
+  readonly pipeline: string;
+}
+
+/** The activations of a pipeline's plans (one small item with a conditional write). */
+export interface PlanRegistry {
+  /** The newest activation, null before the first: consistent. */
+  active(): Promise<ActivePlan | null>;
+  /** Applies only if `plan.ordinal` follows the newest activation's; the first is 1. Durable when it returns. */
+  activate(plan: ActivePlan): Promise<'applied' | 'refused'>;
+}
+
+/** That an environment is about to fold what follows a position: if it dies before the next commit, that is found here. */
+export interface Suspicion {
+  readonly position: Position;
+  /** Environments that died at this position. */
+  readonly deaths: number;
+  /** Records that a commit at this position takes at most; the last that was tried. */
+  readonly chunkRecords: number;
+}
+
+/** One small item a slice, outside HEAD: what was last written, or null. Consistent, last writer wins. */
+export interface SuspicionStore {
+  read(sliceId: string): Promise<Suspicion | null>;
+  /** Null clears it. Durable when it returns. */
+  write(sliceId: string, suspicion: Suspicion | null): Promise<void>;
+}
+
+const REQUEST_TIME_DIGITS = 15;
+
+/** The id of a request that was made at `nowMs`. */
+export function requestId(nowMs: number, nonce: string): string {
+  return `${String(Math.max(0, nowMs)).padStart(REQUEST_TIME_DIGITS, '0')}-${nonce}`;
 }
 
 const BLOB_KEY = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}(?:\/[A-Za-z0-9_][A-Za-z0-9._-]{0,199}){0,7}$/;

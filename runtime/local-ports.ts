@@ -6,12 +6,15 @@ import { join } from 'node:path';
 import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
 import { FileObjectStore } from '../adapters/local/store/file-object-store.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
+import { LocalInbox } from '../adapters/local/store/local-inbox.ts';
 import { LocalItemStore } from '../adapters/local/store/local-item-store.ts';
+import { LocalPlanRegistry } from '../adapters/local/store/local-plan-registry.ts';
 import { LocalQuarantineIndex } from '../adapters/local/store/local-quarantine-index.ts';
+import { LocalSuspicionStore } from '../adapters/local/store/local-suspicion-store.ts';
 import { LocalRecordSource } from '../adapters/local/stream/local-record-source.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { Clock, NonceSource } from '../core/ports.ts';
-import type { TaskPorts } from '../core/task.ts';
+import type { TaskPorts } from '../core/task/slice-task.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
@@ -37,6 +40,9 @@ export async function openLocalPorts(dataFolder: string): Promise<LocalPorts> {
       objects: await FileObjectStore.open(join(dataFolder, 'objects')),
     },
     quarantine: new LocalQuarantineIndex(database),
+    inbox: new LocalInbox(database),
+    plans: new LocalPlanRegistry(database),
+    suspicions: new LocalSuspicionStore(database),
     source,
     shards: source,
     clock: systemClock,

@@ -1,6 +1,6 @@
 /**
- * Makes dist/, which is what a package from npm runs. It mirrors the tree file by file (core/task.ts becomes
- * dist/core/task.js), so that a file finds its neighbours by the same relative path in both.
+ * Makes dist/, which is what a package from npm runs. It mirrors the tree file by file (core/ports.ts becomes
+ * dist/core/ports.js), so that a file finds its neighbours by the same relative path in both.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';

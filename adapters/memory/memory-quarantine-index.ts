@@ -15,6 +15,11 @@ export class MemoryQuarantineIndex implements QuarantineIndex {
     }
   }
 
+  async get(id: string): Promise<QuarantinedRecord | null> {
+    const record = this.#records.get(id);
+    return record === undefined ? null : copyRecord(record);
+  }
+
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
     assert(limit > 0, 'list-limit-is-positive');
     return [...this.#records]

@@ -33,7 +33,17 @@ export async function writeBlob(
     const ours = there !== null && there.length === bytes.length && crc32c(there) === crc32c(bytes);
     assert(ours, 'a-name-is-used-once', () => key);
   }
-  return { ...name, place, byteLength: bytes.length, checksum: crc32c(bytes) };
+  return referenceOf(name, place, bytes);
+}
+
+/** The reference to a blob of these bytes. */
+export function referenceOf(
+  { kind, timeline, epoch, nonce }: BlobName,
+  place: BlobPlace,
+  bytes: Uint8Array,
+): BlobReference {
+  const byteLength = bytes.length;
+  return { kind, timeline, epoch, nonce, place, byteLength, checksum: crc32c(bytes) };
 }
 
 /** The whole blob, checked. */

@@ -4,12 +4,9 @@
  *
  *   magic 4 · version 1 · body · checksum 4
  */
-import { ByteReader, ByteWriter } from '../bytes.ts';
+import { ByteReader, ByteWriter, FORMAT_VERSION } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault, NewerFormatFault } from '../faults.ts';
-
-/** The version that this code writes. Older ones are read forever, newer ones are refused. */
-export const FORMAT_VERSION = 1;
 
 const HEADER_BYTES = 5;
 const CHECKSUM_BYTES = 4;
@@ -52,5 +49,5 @@ export function openEnvelope(magic: Magic, bytes: Uint8Array, what: string): Byt
       },
     );
   }
-  return new ByteReader(bytes.subarray(HEADER_BYTES, end));
+  return new ByteReader(bytes.subarray(HEADER_BYTES, end), version);
 }

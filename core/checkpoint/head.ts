@@ -7,7 +7,13 @@ import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { HEAD_BYTES_MAX } from '../limits.ts';
 import type { HashRange, HeadItem } from '../ports.ts';
-import { comparePositions, type Position, START, sortablePosition } from '../position.ts';
+import {
+  comparePositions,
+  isSequenceNumber,
+  type Position,
+  START,
+  sortablePosition,
+} from '../position.ts';
 import {
   decodeCounts,
   encodeCounts,
@@ -16,18 +22,29 @@ import {
   totalRecords,
 } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
-import { decodePosition, encodePosition } from '../state/state-change.ts';
+import { decodePosition } from '../state/state-change.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
-import { type BlobReference, decodeReference, encodeReference } from './names.ts';
+import { type BlobReference, decodeReference, encodeReference, sliceIdOf } from './names.ts';
 
 /** `OPEN` takes records. The others are for recovery and for splits and merges of slices. */
 export type SliceStatus = 'OPEN' | 'RECOVERING' | 'OPENING' | 'SEALED';
 
 const STATUSES: readonly SliceStatus[] = ['OPEN', 'RECOVERING', 'OPENING', 'SEALED'];
 
-/** An epoch that fallback may still want, and since when HEAD has named it. */
+/** An epoch that fallback may still want, its cursor, and since when HEAD has named it. */
 export interface Floor {
   readonly epoch: number;
+  readonly cursor: Position;
+  readonly sinceMs: number;
+}
+
+/** The last epoch under the plan before this one: what a rollback to that plan goes on from. */
+export interface PreviousPlan {
+  readonly planHash: string;
+  readonly base: BlobReference | null;
+  readonly delta: BlobReference;
+  readonly cursor: Position;
+  /** When the slice left it. */
   readonly sinceMs: number;
 }
 
@@ -57,18 +74,23 @@ export interface Head {
   readonly chainLength: number;
   readonly chainBytes: number;
   readonly base: BlobReference | null;
+  /** The cursor of the base's epoch; START without a base. */
+  readonly baseCursor: Position;
   readonly delta: BlobReference | null;
   /** No delta or base of an epoch before it is needed by anybody; 0 until one is old enough. */
   readonly collectBelow: number;
+  /** The cursor of the oldest epoch that a fallback may go to: records after it are still needed. */
+  readonly replayFrom: Position;
   /** The floor that `collectBelow` becomes once it is older than the grace. */
   readonly floor: Floor;
   /** When the last epoch was completed, by its owner's clock; 0 before the first. */
   readonly flippedMs: number;
+  readonly previous: PreviousPlan | null;
 }
 
 /** The HEAD of a slice that has folded nothing: it begins at the oldest record of its shard. */
 export function firstHead(
-  identity: Pick<Head, 'sliceId' | 'shardId' | 'range' | 'planHash' | 'nonce'>,
+  identity: Pick<Head, 'sliceId' | 'shardId' | 'range' | 'planOrdinal' | 'planHash' | 'nonce'>,
 ): Head {
   return {
     ...identity,
@@ -77,7 +99,6 @@ export function firstHead(
     epoch: 0,
     generation: 0,
     revision: 1,
-    planOrdinal: 0,
     cursor: START,
     delivered: START,
     deliveredArrivalMs: 0,
@@ -89,10 +110,13 @@ export function firstHead(
     chainLength: 0,
     chainBytes: 0,
     base: null,
+    baseCursor: START,
     delta: null,
     collectBelow: 0,
-    floor: { epoch: 0, sinceMs: 0 },
+    replayFrom: START,
+    floor: { epoch: 0, cursor: START, sinceMs: 0 },
     flippedMs: 0,
+    previous: null,
   };
 }
 
@@ -131,9 +155,25 @@ function assertHead(head: Head): void {
   assert(head.delta === null || head.delta.epoch === head.epoch, 'head-names-its-own-delta');
   assert(head.base === null || head.base.epoch <= head.epoch, 'base-is-not-ahead');
   assert(
+    comparePositions(head.replayFrom, head.baseCursor) <= 0 &&
+      comparePositions(head.baseCursor, head.cursor) <= 0,
+    'floor-base-and-cursor-are-in-order',
+  );
+  assert(
+    head.collectBelow <= oldestNeeded(head),
+    'what-a-rollback-needs-is-kept',
+    () => `${head.collectBelow} > ${oldestNeeded(head)}`,
+  );
+  assert(
     head.timeline > 0 || head.chainLength === head.epoch - (head.base?.epoch ?? 0),
     'chain-reaches-from-base-to-head',
   );
+}
+
+/** The epoch from which on base and chain, and the chain of the plan before, are read. */
+function oldestNeeded({ base, previous }: Head): number {
+  const baseEpoch = base?.epoch ?? 0;
+  return previous === null ? baseEpoch : Math.min(baseEpoch, previous.base?.epoch ?? 0);
 }
 
 /** What must hold between a HEAD and the one that replaces it: checked before each write. */
@@ -141,7 +181,12 @@ export function assertSuccession(before: Head, after: Head): void {
   assert(after.revision === before.revision + 1, 'revision-counts-writes');
   assert(comparePositions(after.delivered, before.delivered) >= 0, 'delivered-never-goes-back');
   assert(after.epoch === before.epoch || after.epoch === before.epoch + 1, 'epochs-are-dense');
-  assert(after.timeline >= before.timeline, 'timelines-only-grow');
+  assert(
+    after.timeline === before.timeline || after.timeline === before.timeline + 1,
+    'timelines-only-grow',
+  );
+  assert(after.generation >= before.generation, 'generations-only-grow');
+  assert(after.planOrdinal >= before.planOrdinal, 'plan-ordinals-only-grow');
   assert(after.nonce !== before.nonce, 'each-write-has-its-nonce');
   if (after.timeline !== before.timeline) return;
   assert(comparePositions(after.cursor, before.cursor) >= 0, 'cursor-never-goes-back');
@@ -149,20 +194,22 @@ export function assertSuccession(before: Head, after: Head): void {
   assert(after.watermarkMs >= before.watermarkMs, 'watermark-only-grows');
 }
 
+const HASH_BYTES = 16;
+const NONCE_BYTES = 8;
+
 function encodeHead(head: Head, writer: ByteWriter): void {
-  writer.string(head.sliceId);
   writer.string(head.shardId);
-  writer.string(head.range.start);
-  writer.string(head.range.end);
+  writer.hex(head.range.start);
+  writer.hex(head.range.end);
   writer.u8(STATUSES.indexOf(head.status));
   for (const number of [head.timeline, head.epoch, head.generation, head.revision]) {
     writer.varint(number);
   }
-  writer.string(head.nonce);
+  writer.hex(head.nonce);
   writer.varint(head.planOrdinal);
-  writer.string(head.planHash);
-  encodePosition(head.cursor, writer);
-  encodePosition(head.delivered, writer);
+  writer.hex(head.planHash);
+  encodePacked(head.cursor, writer);
+  encodePacked(head.delivered, writer);
   writer.f64(head.deliveredArrivalMs);
   writer.f64(head.watermarkMs);
   head.digest.encode(writer);
@@ -170,23 +217,31 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   for (const number of [head.entryCount, head.stateBytes, head.chainLength, head.chainBytes]) {
     writer.varint(number);
   }
-  for (const reference of [head.base, head.delta]) {
-    writer.u8(reference === null ? 0 : 1);
-    if (reference !== null) encodeReference(reference, writer);
-  }
+  encodeOptional(head.base, writer);
+  encodeOptional(head.delta, writer);
   writer.varint(head.collectBelow);
   writer.varint(head.floor.epoch);
   writer.f64(head.floor.sinceMs);
   writer.f64(head.flippedMs);
+  for (const position of [head.baseCursor, head.replayFrom, head.floor.cursor]) {
+    encodePacked(position, writer);
+  }
+  writer.u8(head.previous === null ? 0 : 1);
+  if (head.previous !== null) encodePrevious(head.previous, writer);
 }
 
 function decodeHead(reader: ByteReader): Head {
-  const sliceId = reader.string();
+  // Format 1 wrote hashes, ranges and positions as text, and named no cursors but the newest.
+  const isFirst = reader.version === 1;
+  const text = (byteLength: number) => (isFirst ? reader.string() : reader.hex(byteLength));
+  const position = () => (isFirst ? decodePosition(reader) : decodePacked(reader));
+  const named = isFirst ? reader.string() : null;
   const shardId = reader.string();
-  const range = { start: reader.string(), end: reader.string() };
+  const sliceId = named ?? sliceIdOf(shardId);
+  const range = { start: text(HASH_BYTES), end: text(HASH_BYTES) };
   const status = STATUSES[reader.u8()];
   if (status === undefined) throw new CorruptStateFault(`HEAD of ${sliceId} has no known status`);
-  return {
+  const head = {
     sliceId,
     shardId,
     range,
@@ -195,11 +250,11 @@ function decodeHead(reader: ByteReader): Head {
     epoch: reader.varint(),
     generation: reader.varint(),
     revision: reader.varint(),
-    nonce: reader.string(),
+    nonce: text(NONCE_BYTES),
     planOrdinal: reader.varint(),
-    planHash: reader.string(),
-    cursor: decodePosition(reader),
-    delivered: decodePosition(reader),
+    planHash: text(HASH_BYTES),
+    cursor: position(),
+    delivered: position(),
     deliveredArrivalMs: reader.f64(),
     watermarkMs: reader.f64(),
     digest: Digest.decode(reader),
@@ -214,4 +269,49 @@ function decodeHead(reader: ByteReader): Head {
     floor: { epoch: reader.varint(), sinceMs: reader.f64() },
     flippedMs: reader.f64(),
   };
+  // START keeps the whole stream, which is safe.
+  const older = () => (isFirst ? START : decodePacked(reader));
+  return {
+    ...head,
+    baseCursor: older(),
+    replayFrom: older(),
+    floor: { ...head.floor, cursor: older() },
+    previous: !isFirst && reader.flag() ? decodePrevious(reader) : null,
+  };
+}
+
+function encodePrevious(previous: PreviousPlan, writer: ByteWriter): void {
+  writer.hex(previous.planHash);
+  encodeOptional(previous.base, writer);
+  encodeReference(previous.delta, writer);
+  encodePacked(previous.cursor, writer);
+  writer.f64(previous.sinceMs);
+}
+
+function decodePrevious(reader: ByteReader): PreviousPlan {
+  return {
+    planHash: reader.hex(HASH_BYTES),
+    base: reader.flag() ? decodeReference(reader) : null,
+    delta: decodeReference(reader),
+    cursor: decodePacked(reader),
+    sinceMs: reader.f64(),
+  };
+}
+
+function encodePacked(position: Position, writer: ByteWriter): void {
+  writer.decimal(position.sequenceNumber);
+  writer.varint(position.subSequence);
+}
+
+function decodePacked(reader: ByteReader): Position {
+  const position = { sequenceNumber: reader.decimal(), subSequence: reader.varint() };
+  if (!isSequenceNumber(position.sequenceNumber)) {
+    throw new CorruptStateFault(`'${position.sequenceNumber}' is not a sequence number`);
+  }
+  return position;
+}
+
+function encodeOptional(reference: BlobReference | null, writer: ByteWriter): void {
+  writer.u8(reference === null ? 0 : 1);
+  if (reference !== null) encodeReference(reference, writer);
 }

@@ -8,19 +8,26 @@
  * before 5 is made up for by the next owner before its own flip; a crash before 6 by the next compaction.
  */
 import { assert } from '../assert.ts';
-import { TransientFault } from '../faults.ts';
+import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import type { CheckpointStore, Clock, NonceSource } from '../ports.ts';
-import { laterPosition } from '../position.ts';
+import { comparePositions, laterPosition, type Position } from '../position.ts';
+import type { ClosedEntry, SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { encodeBase } from './base.ts';
 import { type BlobStores, readBlob, writeBlob } from './blobs.ts';
-import { type CompactionDecision, decideCompaction, decideRunMerge } from './compaction.ts';
+import {
+  type CompactionDecision,
+  decideCompaction,
+  decideRunMerge,
+  type RunMerge,
+} from './compaction.ts';
 import { encodeDelta } from './delta.ts';
-import { assertSuccession, type Head, headItem, parseHead } from './head.ts';
+import type { Head, PreviousPlan } from './head.ts';
+import { writeHead } from './head-write.ts';
 import type { AbsorbedRun, Manifest, RunReference } from './manifest.ts';
 import type { BlobReference } from './names.ts';
-import { decideFloor } from './retention.ts';
+import { decideFloor, decidePrevious } from './retention.ts';
 import { encodeRun, RunReader } from './run.ts';
 
 export interface PublishPorts {
@@ -37,8 +44,18 @@ export interface FlipBasis {
   readonly state: SliceState;
   readonly manifest: Manifest;
   readonly chain: readonly BlobReference[];
+  readonly baseCursor: Position;
   /** Arrival time of the record at the memory's position. */
   readonly arrivalMs: number;
+}
+
+export interface FlipRequest {
+  /** A base, whether or not the chain is long. */
+  readonly base: boolean;
+  /** The slice goes over to this plan, which is that of the state. */
+  readonly planOrdinal?: number;
+  /** Ids of the redrive requests that this epoch has done. */
+  readonly requestsDone?: readonly string[];
 }
 
 export type FlipOutcome =
@@ -64,9 +81,10 @@ const PREDECESSORS_BEFORE_BASE = 16;
 export async function publish(
   basis: FlipBasis,
   ports: PublishPorts,
-  baseRequested = false,
+  request: FlipRequest,
 ): Promise<FlipOutcome> {
   const { head, state, chain } = basis;
+  const { plan } = state.image;
   const nowMs = ports.clock.nowMs();
   const name: EpochName = {
     timeline: head.timeline,
@@ -74,31 +92,36 @@ export async function publish(
     nonce: ports.nonces.nonce(),
   };
   const change = state.encodeDelta();
+  const switches = request.planOrdinal !== undefined;
   const facts = {
     chainLength: head.chainLength + 1,
     chainBytes: head.chainBytes + change.length,
     baseBytes: head.base?.byteLength ?? 0,
-    requested: baseRequested,
+    // Another plan's deltas lack this plan's views: a base cuts them off.
+    requested: request.base || switches,
   };
   const decision = decideCompaction(facts, ports.knobs);
   const written = await writeBase(decision, basis, name, ports);
+  const planOrdinal = request.planOrdinal ?? head.planOrdinal;
   const bytes = encodeDelta(
     {
       ...name,
       sliceId: head.sliceId,
       generation: head.generation,
-      planOrdinal: head.planOrdinal,
-      planHash: head.planHash,
+      planOrdinal,
+      planHash: plan.hash,
       predecessors: predecessorsOf(head, chain),
       manifest: written?.manifest ?? null,
-      requestsDone: [],
+      requestsDone: request.requestsDone ?? [],
     },
     change,
   );
   const delta = await writeBlob(ports.blobs, head.sliceId, { ...name, kind: 'delta' }, bytes);
-  const next = nextHead(basis, delta, written?.base ?? null, nowMs, ports.knobs);
-  const current = await flip(head, next, ports.heads);
-  if (current !== 'applied') return { outcome: 'refused', current };
+  const previous = switches ? leaving(head, nowMs) : head.previous;
+  const from = { ...head, planOrdinal, planHash: plan.hash, previous };
+  const next = nextHead({ ...basis, head: from }, delta, written?.base ?? null, nowMs, ports.knobs);
+  const flip = await writeHead(head, next, ports.heads);
+  if (flip.outcome === 'refused') return flip;
   return {
     outcome: 'applied',
     head: next,
@@ -108,8 +131,17 @@ export async function publish(
   };
 }
 
+/** What a rollback to the plan of `head` goes on from. */
+export function leaving(head: Head, nowMs: number): PreviousPlan | null {
+  const { planHash, base, delta, cursor } = head;
+  return delta === null ? null : { planHash, base, delta, cursor, sinceMs: nowMs };
+}
+
 /** Where the chain is cut: at the newest base, but for a few deltas. */
-function predecessorsOf(head: Head, chain: readonly BlobReference[]): readonly BlobReference[] {
+export function predecessorsOf(
+  head: Pick<Head, 'base' | 'collectBelow'>,
+  chain: readonly BlobReference[],
+): readonly BlobReference[] {
   const baseEpoch = head.base?.epoch ?? 0;
   const first = chain.findIndex(({ epoch }) => epoch > baseEpoch);
   const after = first < 0 ? chain.length : first;
@@ -118,7 +150,7 @@ function predecessorsOf(head: Head, chain: readonly BlobReference[]): readonly B
 }
 
 function nextHead(
-  { head, state, arrivalMs }: FlipBasis,
+  { head, state, baseCursor, arrivalMs }: FlipBasis,
   delta: BlobReference,
   base: BlobReference | null,
   nowMs: number,
@@ -128,11 +160,16 @@ function nextHead(
   const chainLength = base === null ? head.chainLength + 1 : 0;
   const chainBytes = base === null ? head.chainBytes + delta.byteLength : 0;
   const delivered = laterPosition(head.delivered, position);
-  const previousBaseEpoch = head.base?.epoch ?? 0;
-  const floor =
-    base === null ? head : decideFloor(head, previousBaseEpoch, nowMs, knobs.retentionGraceMs);
+  const previous = decidePrevious(head, nowMs, knobs.rollbackGraceMs);
+  const retained =
+    base === null
+      ? { collectBelow: head.collectBelow, replayFrom: head.replayFrom, floor: head.floor }
+      : decideFloor({ ...head, baseCursor }, previous, nowMs, knobs.retentionGraceMs);
+  const resumes = head.status === 'RECOVERING' && comparePositions(position, head.delivered) >= 0;
   return {
     ...head,
+    ...retained,
+    status: resumes ? 'OPEN' : head.status,
     epoch: head.epoch + 1,
     revision: head.revision + 1,
     nonce: delta.nonce,
@@ -147,32 +184,11 @@ function nextHead(
     chainLength,
     chainBytes,
     base: base ?? head.base,
+    baseCursor: base === null ? baseCursor : position,
     delta,
-    collectBelow: floor.collectBelow,
-    floor: floor.floor,
     flippedMs: nowMs,
+    previous,
   };
-}
-
-/** `applied`, or the HEAD that stands there instead. Our own nonce there means that an answer was lost. */
-async function flip(
-  before: Head,
-  after: Head,
-  heads: CheckpointStore,
-): Promise<'applied' | Head | null> {
-  assertSuccession(before, after);
-  const item = headItem(after);
-  let answer: Awaited<ReturnType<CheckpointStore['writeHead']>>;
-  try {
-    answer = await heads.writeHead(item, before.revision);
-  } catch (fault) {
-    if (!(fault instanceof TransientFault)) throw fault;
-    // Applied or not, nobody said: asking again is safe, since the condition and the nonce are the same.
-    answer = await heads.writeHead(item, before.revision);
-  }
-  if (answer.outcome === 'applied') return 'applied';
-  const current = answer.current === null ? null : parseHead(answer.current);
-  return current?.nonce === after.nonce ? 'applied' : current;
 }
 
 async function writeBase(
@@ -182,7 +198,8 @@ async function writeBase(
   ports: PublishPorts,
 ): Promise<{ base: BlobReference; manifest: Manifest } | null> {
   if (decision === 'delta') return null;
-  const { sliceId, planHash } = basis.head;
+  const { sliceId } = basis.head;
+  const planHash = basis.state.image.plan.hash;
   const manifest = await writeRun(basis, name, ports);
   const bytes = encodeBase({ ...name, sliceId, planHash, manifest }, basis.state.encodeBase());
   const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
@@ -199,9 +216,11 @@ async function writeRun(
   const absorbed = manifest.absorbed.filter(({ epoch }) => epoch > collectBelow);
   const closed = state.closedSinceBase();
   if (closed.every((entries) => entries.length === 0)) return { ...manifest, absorbed };
-  const merge = decideRunMerge(manifest, knobs);
-  for (const run of merge.absorbed) await addRun(closed, sliceId, run, state, blobs);
-  const { views } = state.image.plan;
+  const merge = await readMerge(decideRunMerge(manifest, knobs), sliceId, state.image, blobs);
+  for (const [index, entries] of merge.entries.entries()) {
+    for (const entry of entries) closed[index]?.push(entry);
+  }
+  const { views } = state.image;
   const encoded = encodeRun(views.map((view, index) => ({ view, entries: closed[index] ?? [] })));
   const reference = await writeBlob(blobs, sliceId, { ...name, kind: 'run' }, encoded.bytes);
   const run: RunReference = {
@@ -217,20 +236,37 @@ async function writeRun(
   };
 }
 
-async function addRun(
-  closed: ReturnType<SliceState['closedSinceBase']>,
+interface ReadMerge extends RunMerge {
+  /** By index of the image's views. */
+  readonly entries: readonly ClosedEntry[][];
+}
+
+/** What the merged runs hold of the plan's views. A damaged run is left as it is, for its readers to tell of. */
+async function readMerge(
+  merge: RunMerge,
   sliceId: string,
-  run: RunReference,
-  state: SliceState,
+  { views }: SliceImage,
   blobs: BlobStores,
-): Promise<void> {
-  const bytes = await readBlob(blobs, sliceId, run);
-  const reader = new RunReader(sliceId, run, async (from, to) => bytes.subarray(from, to));
-  let entryCount = 0;
-  for (const [index, view] of state.image.plan.views.entries()) {
-    const entries = await reader.entries(view);
-    entryCount += entries.length;
-    for (const entry of entries) closed[index]?.push(entry);
+): Promise<ReadMerge> {
+  const entries: ClosedEntry[][] = views.map(() => []);
+  try {
+    for (const run of merge.absorbed) {
+      const bytes = await readBlob(blobs, sliceId, run);
+      const reader = new RunReader(sliceId, run, async (from, to) => bytes.subarray(from, to));
+      let entryCount = 0;
+      for await (const block of reader.blocks()) {
+        entryCount += block.entries.length;
+        // Views that the plan no longer has end here; a rollback reads the runs that its own base lists.
+        const index = views.findIndex(
+          ({ name, hash }) => name === block.name && hash === block.hash,
+        );
+        for (const entry of block.entries) entries[index]?.push(entry);
+      }
+      assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');
+    }
+  } catch (fault) {
+    if (!(fault instanceof CorruptStateFault)) throw fault;
+    return { absorbed: [], level: 0, entries: [] };
   }
-  assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');
+  return { ...merge, entries };
 }

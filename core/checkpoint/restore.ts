@@ -5,16 +5,16 @@
 import { assert } from '../assert.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { comparePositions } from '../position.ts';
+import { comparePositions, type Position, START } from '../position.ts';
 import { totalRecords } from '../state/counters.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
-import { decodeBase } from './base.ts';
+import { type Base, decodeBase } from './base.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
 import { type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { EMPTY_MANIFEST, type Manifest } from './manifest.ts';
-import { type BlobReference, sameBlob } from './names.ts';
+import { type BlobName, type BlobReference, sameBlob } from './names.ts';
 
 /** An image at exactly the epoch of a HEAD, with what is needed to go on from there. */
 export interface Checkpoint {
@@ -23,6 +23,8 @@ export interface Checkpoint {
   readonly manifest: Manifest;
   /** The deltas that the next one names, the newest last. */
   readonly chain: readonly BlobReference[];
+  /** Where that base stands; START without one. */
+  readonly baseCursor: Position;
   /** What the newest delta quarantined: its index entries may not be written yet. */
   readonly quarantined: readonly QuarantineEntry[];
 }
@@ -66,24 +68,29 @@ export async function load(
     base === null ? null : readBlob(stores, sliceId, base),
   ]);
   const image = new SliceImage(plan);
-  let manifest = EMPTY_MANIFEST;
-  if (base !== null && baseBytes !== null) {
-    const opened = decodeBase(baseBytes, sliceId, base);
-    image.apply(opened.state);
-    opened.state.end();
-    manifest = opened.manifest;
-  }
   const chain = [...newest.predecessors, delta];
+  const manifest =
+    base === null || baseBytes === null
+      ? EMPTY_MANIFEST
+      : applyBase(image, decodeBase(baseBytes, sliceId, base));
+  const baseCursor = image.progress.position;
   if (base?.epoch === delta.epoch) {
     // The base holds what its own delta changed; only what that delta quarantined is still of interest.
     const quarantined = applyDelta(new SliceImage(plan), newest);
-    return { image, manifest, chain, quarantined };
+    return { image, manifest, chain, baseCursor, quarantined };
   }
   const baseEpoch = base?.epoch ?? 0;
   const missing = newest.predecessors.filter(({ epoch }) => epoch > baseEpoch);
-  assertWhole(sliceId, baseEpoch, missing, newest);
-  const quarantined = await applyDeltas(image, sliceId, missing, newest, stores);
-  return { image, manifest, chain, quarantined };
+  const after: BlobName | null = base === null ? null : { ...base, kind: 'delta' };
+  const quarantined = await applyDeltas(image, after, missing, newest, stores);
+  return { image, manifest, chain, baseCursor, quarantined };
+}
+
+/** The image of a base alone, into an image that holds nothing yet; its manifest. */
+export function applyBase(image: SliceImage, base: Base): Manifest {
+  image.apply(base.state, base.planHash !== image.plan.hash);
+  base.state.end();
+  return base.manifest;
 }
 
 /** Brings a checkpoint forward to `head`. The checkpoint is of no more use if this throws. */
@@ -102,29 +109,30 @@ export async function advance(
   const route = decideRoute(known, head.delta, kept);
   if (route.kind !== 'deltas') return restore(plan, head, stores);
   const missing = kept.slice(route.after + 1);
-  assertWhole(head.sliceId, (known as BlobReference).epoch, missing, newest);
   const { image } = checkpoint;
-  let { manifest } = checkpoint;
-  const { sliceId } = head;
-  const quarantined = await applyDeltas(image, sliceId, missing, newest, stores, (applied) => {
+  let { manifest, baseCursor } = checkpoint;
+  const quarantined = await applyDeltas(image, known, missing, newest, stores, (applied) => {
     if (applied.manifest === null) return;
     image.forgetClosed();
     manifest = applied.manifest;
+    baseCursor = image.progress.position;
   });
   const chain = [...newest.predecessors, head.delta];
-  return finish(head, { image, manifest, chain, quarantined });
+  return finish(head, { image, manifest, chain, baseCursor, quarantined });
 }
 
-/** Applies the missing deltas and the newest one; what the newest quarantined. */
+/** Applies the missing deltas and the newest one to an image at `after`; what the newest quarantined. */
 async function applyDeltas(
   image: SliceImage,
-  sliceId: string,
+  after: BlobName | null,
   missing: readonly BlobReference[],
   newest: Delta,
   stores: BlobStores,
   applied: (delta: Delta) => void = () => {},
 ): Promise<QuarantineEntry[]> {
+  const { sliceId } = newest;
   const deltas = await Promise.all(missing.map((name) => readDelta(sliceId, name, stores)));
+  assertLinked(after, [...deltas, newest]);
   for (const delta of deltas) {
     applyDelta(image, delta);
     applied(delta);
@@ -134,40 +142,45 @@ async function applyDeltas(
   return quarantined;
 }
 
-/** Each delta names all before it: one that is left out would go unnoticed, as each carries totals. */
-function assertWhole(
-  sliceId: string,
-  afterEpoch: number,
-  missing: readonly BlobReference[],
-  newest: Delta,
-): void {
-  const chain = [...missing, newest];
-  const isWhole = chain.every(
-    ({ epoch, timeline }, index) =>
-      timeline === newest.timeline && epoch === afterEpoch + 1 + index,
-  );
-  if (isWhole) return;
-  throw new CorruptStateFault(
-    `the chain of ${sliceId} after epoch ${afterEpoch} is ${chain.map(({ epoch }) => epoch).join(', ')}: it leaves one out`,
-  );
+/** Each delta names the one before it last: one that is left out would go unnoticed, as each carries totals. */
+function assertLinked(after: BlobName | null, chain: readonly Delta[]): void {
+  let before = after;
+  for (const { sliceId, timeline, epoch, nonce, predecessors } of chain) {
+    const named = predecessors.at(-1) ?? null;
+    const isLinked = named === null ? before === null : before !== null && sameBlob(named, before);
+    if (!isLinked) {
+      throw new CorruptStateFault(
+        `delta ${epoch} of ${sliceId} follows epoch ${named?.epoch ?? 0}, but what is read before it is epoch ${before?.epoch ?? 0}`,
+      );
+    }
+    before = { kind: 'delta', timeline, epoch, nonce };
+  }
 }
 
-function applyDelta(image: SliceImage, delta: Delta): QuarantineEntry[] {
-  const quarantined = image.apply(delta.change);
+/** Advances an image by the delta that follows it; what that quarantined. */
+export function applyDelta(image: SliceImage, delta: Delta): QuarantineEntry[] {
+  const quarantined = image.apply(delta.change, delta.planHash !== image.plan.hash);
   delta.change.end();
   return quarantined;
+}
+
+/** True if an image is what HEAD says of its epoch. */
+export function agreesWith(head: Head, checkpoint: Checkpoint): boolean {
+  const { progress } = checkpoint.image;
+  return (
+    comparePositions(progress.position, head.cursor) === 0 &&
+    progress.digest.equals(head.digest) &&
+    progress.watermarkMs === head.watermarkMs &&
+    totalRecords(progress.counts) === progress.digest.count &&
+    (head.planHash !== checkpoint.image.plan.hash ||
+      checkpoint.image.entryCount === head.entryCount)
+  );
 }
 
 function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
   const { progress } = checkpoint.image;
   const { sliceId, epoch } = head;
-  const agrees =
-    comparePositions(progress.position, head.cursor) === 0 &&
-    progress.digest.equals(head.digest) &&
-    progress.watermarkMs === head.watermarkMs &&
-    totalRecords(progress.counts) === progress.digest.count &&
-    checkpoint.image.entryCount === head.entryCount;
-  if (!agrees) {
+  if (!agreesWith(head, checkpoint)) {
     const found = progress.digest.value();
     const expected = head.digest.value();
     throw new CorruptStateFault(
@@ -178,7 +191,7 @@ function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
   return checkpoint;
 }
 
-async function readDelta(
+export async function readDelta(
   sliceId: string,
   reference: BlobReference,
   stores: BlobStores,
@@ -186,6 +199,8 @@ async function readDelta(
   return decodeDelta(await readBlob(stores, sliceId, reference), sliceId, reference);
 }
 
-function emptyCheckpoint(plan: Plan): Checkpoint {
-  return { image: new SliceImage(plan), manifest: EMPTY_MANIFEST, chain: [], quarantined: [] };
+/** Of a slice that has folded nothing. */
+export function emptyCheckpoint(plan: Plan): Checkpoint {
+  const image = new SliceImage(plan);
+  return { image, manifest: EMPTY_MANIFEST, chain: [], baseCursor: START, quarantined: [] };
 }

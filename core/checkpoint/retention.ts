@@ -6,27 +6,42 @@
  *   base 3 ──────────── base 9 ──────────── base 17 (HEAD)
  *   floor, after the flip of 17, is 9: fallback and slow readers still find base 9 and the deltas after it
  */
-import type { Floor, Head } from './head.ts';
+import type { Position } from '../position.ts';
+import type { Floor, Head, PreviousPlan } from './head.ts';
 import type { Manifest } from './manifest.ts';
 import { type BlobName, sameBlob } from './names.ts';
 
 export interface FloorDecision {
   readonly collectBelow: number;
+  readonly replayFrom: Position;
   readonly floor: Floor;
 }
 
-/** Moves the floor when a base is written: `previousBaseEpoch` is whole and one base behind the new one. */
+/**
+ * Moves the floor when a base is written: the base before it is whole, and one base behind the new one. What a rollback to
+ * the plan before may need stays, until `previous` is forgotten.
+ */
 export function decideFloor(
-  head: Pick<Head, 'collectBelow' | 'floor'>,
-  previousBaseEpoch: number,
+  head: Pick<Head, 'collectBelow' | 'replayFrom' | 'floor' | 'base' | 'baseCursor'>,
+  previous: PreviousPlan | null,
   nowMs: number,
   graceMs: number,
 ): FloorDecision {
-  const { collectBelow, floor } = head;
-  const pending = floor.epoch > collectBelow;
-  if (!pending) return { collectBelow, floor: { epoch: previousBaseEpoch, sinceMs: nowMs } };
-  if (nowMs - floor.sinceMs < graceMs) return { collectBelow, floor };
-  return { collectBelow: floor.epoch, floor: { epoch: previousBaseEpoch, sinceMs: nowMs } };
+  const { collectBelow, replayFrom, floor } = head;
+  const next = { epoch: head.base?.epoch ?? 0, cursor: head.baseCursor, sinceMs: nowMs };
+  if (floor.epoch <= collectBelow) return { collectBelow, replayFrom, floor: next };
+  const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);
+  if (isNeeded || nowMs - floor.sinceMs < graceMs) return { collectBelow, replayFrom, floor };
+  return { collectBelow: floor.epoch, replayFrom: floor.cursor, floor: next };
+}
+
+/** The plan before this one, while a rollback to it may still go on from where it was left. */
+export function decidePrevious(
+  { previous }: Pick<Head, 'previous'>,
+  nowMs: number,
+  rollbackGraceMs: number,
+): PreviousPlan | null {
+  return previous !== null && nowMs - previous.sinceMs < rollbackGraceMs ? previous : null;
 }
 
 /** True if no reader, restore or fallback can reach the blob. `manifest` is that of HEAD's base. */

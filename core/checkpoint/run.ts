@@ -108,6 +108,15 @@ export class RunReader {
     }
   }
 
+  /** Every block of the run, with its view. */
+  async *blocks(): AsyncGenerator<{ name: string; hash: string; entries: ClosedEntry[] }> {
+    const { views, blocks } = await this.#readIndex();
+    for (const block of blocks) {
+      const view = views[block.view] as RunIndex['views'][number];
+      yield { ...view, entries: await this.#readBlock(block) };
+    }
+  }
+
   async #readIndex(): Promise<RunIndex> {
     if (this.#index !== null) return this.#index;
     const { indexOffset, byteLength } = this.#run;

@@ -43,7 +43,11 @@ export type BadRecordReason =
   | 'group-key-too-large'
   | 'record-too-large'
   | 'too-far-in-the-future'
-  | 'late';
+  | 'late'
+  /** Folding it threw, which it should not. */
+  | 'fold-failed'
+  /** Environments died while they folded it. */
+  | 'kills-its-environment';
 
 export interface RecordDecoder {
   /** Fills `fields` and returns null, or says why the record is bad (and leaves `fields` in any state). Never throws. */

@@ -34,7 +34,7 @@ const PIPELINE = {
 };
 const TIME = {
   what: 'an object such as {"field": "date"}',
-  properties: ['field', 'unit', 'zone', 'lateness', 'skew'],
+  properties: ['field', 'unit', 'zone', 'lateness', 'skew', 'idle'],
 };
 const CATEGORY = { what: 'an object such as {"field": "type"}', properties: ['field'] };
 const DEDUPE = {
@@ -64,11 +64,13 @@ export function parsePlan(json: unknown): ParsedPlan {
   return { ok: true, plan: buildPlan(draft, views) };
 }
 
-type TimeDraft = Pick<Draft, 'time' | 'zone' | 'latenessMs' | 'skewMs'>;
+type TimeDraft = Pick<Draft, 'time' | 'zone' | 'latenessMs' | 'skewMs' | 'idleMs'>;
 
 function readTime(value: unknown, problems: ProblemList): TimeDraft {
   const properties = value === undefined ? new Map() : readObject(value, 'time', TIME, problems);
-  if (properties === null) return { time: null, zone: 'UTC', latenessMs: 0, skewMs: null };
+  if (properties === null) {
+    return { time: null, zone: 'UTC', latenessMs: 0, skewMs: null, idleMs: null };
+  }
   const field: unknown = properties.get('field');
   const unit: unknown = properties.get('unit');
   const zone: unknown = properties.get('zone');
@@ -90,6 +92,7 @@ function readTime(value: unknown, problems: ProblemList): TimeDraft {
         ? LATENESS_MS_DEFAULT
         : readDuration(lateness, 'time.lateness', { msMin: 0 }, problems).ms,
     skewMs: field === undefined ? null : readSkew(skew, problems),
+    idleMs: readIdle(properties.get('idle'), skew, problems),
   };
 }
 
@@ -97,6 +100,16 @@ function readSkew(value: unknown, problems: ProblemList): number | null {
   if (value === undefined) return SKEW_MS_DEFAULT;
   if (value === 'none') return null;
   return readDuration(value, 'time.skew', { msMin: 0, orWord: 'none' }, problems).ms;
+}
+
+function readIdle(value: unknown, skew: unknown, problems: ProblemList): number | null {
+  if (value === undefined) return null;
+  if (skew === 'none') {
+    const expected =
+      'no "idle" beside "skew": "none", where times have nothing to do with arrivals';
+    problems.add('time.idle', value, expected);
+  }
+  return readDuration(value, 'time.idle', { msMin: 1 }, problems).ms;
 }
 
 function readZone(value: unknown, problems: ProblemList): string {

@@ -38,6 +38,11 @@ export interface TimeJson {
   lateness?: Duration;
   /** How far a record's time may lie after its arrival; by default `10m`. `none` for replayed history. */
   skew?: Duration | 'none';
+  /**
+   * Windows of a shard without records close by heartbeats: its watermark may go to a heartbeat's arrival − lateness − this.
+   * Not with `skew: 'none'`, where times have nothing to do with arrivals.
+   */
+  idle?: Duration;
 }
 
 export interface ViewJson {

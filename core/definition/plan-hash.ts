@@ -6,7 +6,7 @@
  * - A view's covers what its state is a function of: which records it takes, when each of them counts and under which
  *   key, window and accumulators. Pipeline settings count where they reach it: category field, time field and unit,
  *   skew and dedupe always (they decide which records fold), the zone where it can be read from a time or cuts days,
- *   lateness where windows close or ids expire. The view's name and the ranks of quantiles do not: they name and read
+ *   lateness and idle where windows close or ids expire. The view's name and the ranks of quantiles do not: they name and read
  *   state, and change none of it. The aggregates' names do, since the state is laid out in their order.
  */
 import { hashTextHex } from '../hash.ts';
@@ -40,6 +40,7 @@ export function viewHash(plan: PlanMeaning, view: ViewMeaning): string {
       unit: time?.unit,
       skew: time?.skew,
       zone: plan.time !== null || cutsDays ? time?.zone : undefined,
+      idle: closes || plan.dedupe !== null ? time?.idle : undefined,
       lateness: closes || plan.dedupe !== null ? time?.lateness : undefined,
     },
     dedupe,

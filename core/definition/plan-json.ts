@@ -34,7 +34,11 @@ export function planToJson(plan: PlanMeaning): PipelineJson {
 }
 
 function timeToJson(plan: PlanMeaning): TimeJson {
-  const common = { zone: plan.zone, lateness: formatDuration(plan.latenessMs) as Duration };
+  const common = {
+    zone: plan.zone,
+    lateness: formatDuration(plan.latenessMs) as Duration,
+    ...(plan.idleMs === null ? {} : { idle: formatDuration(plan.idleMs) as Duration }),
+  };
   if (plan.time === null) return common;
   return {
     field: formatFieldPath(plan.time.path),

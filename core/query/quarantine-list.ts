@@ -1,17 +1,25 @@
 /**
  * The quarantine as a reader sees it: what the index lists, and what the newest delta of each slice put aside, which the
  * index may not list yet. HEADs are read before the index, so that nothing falls between the two; what the index lists of
- * epochs after those HEADs is left for the next look.
+ * epochs after those HEADs is left for the next look. The slice's ledger has the last word: what came back is not listed,
+ * nor what only a timeline that ended put aside.
  */
+import type { Manifest } from '../checkpoint/manifest.ts';
 import {
   QUARANTINE_ANSWER_BYTES_MAX,
   QUARANTINE_LIMIT_DEFAULT,
   QUARANTINE_LIMIT_MAX,
 } from '../limits.ts';
 import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../ports.ts';
+import { type Position, sortablePosition } from '../position.ts';
+import { decodeGroupKey } from '../state/group-key.ts';
+import { ledgerStanding } from '../state/ledger-standing.ts';
+import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
+import type { ClosedEntry } from '../state/slice-image.ts';
 import { toBase64 } from './base64.ts';
 import { type QueryParameters, readLimit } from './parameter-values.ts';
 import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';
+import type { RunCache } from './run-cache.ts';
 import type { SliceSnapshot } from './slice-reader.ts';
 import { openToken, sealToken } from './token.ts';
 
@@ -71,16 +79,20 @@ function readAfter(text: string | undefined): string | null {
   );
 }
 
-/** `slices` are as their HEADs said just now. */
+/** What a listing reads. `slices` are as their HEADs said just now. */
+export interface QuarantineSources {
+  readonly slices: readonly SliceSnapshot[];
+  readonly index: QuarantineIndex;
+  readonly runs: RunCache;
+}
+
 export async function listQuarantine(
   { after, limit }: QuarantineRequest,
-  slices: readonly SliceSnapshot[],
-  index: QuarantineIndex,
+  sources: QuarantineSources,
 ): Promise<QuarantineList> {
-  const pending = pendingRecords(slices, after);
   const records: ListedRecord[] = [];
   let byteLength = 0;
-  for await (const record of recordsInOrder(pending, indexed(after, slices, index))) {
+  for await (const record of quarantinedRecords(after, sources)) {
     const isFull =
       records.length === limit ||
       (records.length > 0 && byteLength + record.data.length > QUARANTINE_ANSWER_BYTES_MAX);
@@ -89,6 +101,65 @@ export async function listQuarantine(
     records.push(listed(record));
   }
   return { records, next: null };
+}
+
+/** Every record that waits in the quarantine, by id, those after `after` only. */
+export async function* quarantinedRecords(
+  after: string | null,
+  { slices, index, runs }: QuarantineSources,
+): AsyncGenerator<QuarantinedRecord> {
+  const ledgers = new Map(
+    slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs)]),
+  );
+  const pending = pendingRecords(slices, after);
+  for await (const record of recordsInOrder(pending, indexed(after, slices, index))) {
+    const ledger = ledgers.get(record.sliceId) as LedgerReader;
+    if (!(await ledger.waits(record))) continue;
+    if (await isPutAsideAgain(record, ledger.timeline, index)) continue;
+    yield record;
+  }
+}
+
+/** The ledger of one slice, at one epoch. */
+class LedgerReader {
+  readonly timeline: number;
+  readonly #sliceId: string;
+  readonly #manifest: Manifest;
+  readonly #runs: RunCache;
+  /** Since the newest base, by the text of the record's key. */
+  readonly #recent = new Map<string, ClosedEntry[]>();
+
+  constructor({ head, checkpoint }: SliceSnapshot, runs: RunCache) {
+    this.timeline = head.timeline;
+    this.#sliceId = head.sliceId;
+    this.#manifest = checkpoint.manifest;
+    this.#runs = runs;
+    for (const entry of checkpoint.image.closed.at(-1) as ClosedEntry[]) {
+      const key = String(decodeGroupKey(entry.key)[0]);
+      this.#recent.set(key, [...(this.#recent.get(key) ?? []), entry]);
+    }
+  }
+
+  async waits(record: Position): Promise<boolean> {
+    const entries = [...(this.#recent.get(sortablePosition(record)) ?? [])];
+    const { from, to } = ledgerKeyRange(record);
+    for (const run of this.#manifest.runs) {
+      entries.push(...(await this.#runs.reader(this.#sliceId, run).entries(LEDGER_VIEW, from, to)));
+    }
+    return ledgerStanding(entries).waiting.length > 0;
+  }
+}
+
+/** A later timeline has put the same record aside, and lists it itself. */
+async function isPutAsideAgain(
+  record: QuarantinedRecord,
+  newestTimeline: number,
+  index: QuarantineIndex,
+): Promise<boolean> {
+  for (let timeline = record.timeline + 1; timeline <= newestTimeline; timeline++) {
+    if ((await index.get(quarantineId({ ...record, timeline }))) !== null) return true;
+  }
+  return false;
 }
 
 function nextAfter(records: readonly ListedRecord[]): string {

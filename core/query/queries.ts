@@ -25,7 +25,7 @@ export interface QueryPorts extends StatusPorts {
   readonly quarantine: QuarantineIndex;
 }
 
-/** Times that a snapshot is taken anew, when runs that it names were collected before they were read. */
+/** Times that a snapshot is taken, when runs that it names were collected before they were read; then they are lost. */
 const ATTEMPTS_MAX = 3;
 
 export class Queries {
@@ -66,7 +66,8 @@ export class Queries {
     if (!request.ok) return request;
     return this.#inTurn(async () => {
       const slices = await this.#snapshots.newestSlices();
-      return listQuarantine(request.value, slices, this.#ports.quarantine);
+      const { quarantine: index } = this.#ports;
+      return listQuarantine(request.value, { slices, index, runs: this.#runs });
     });
   }
 
@@ -77,12 +78,12 @@ export class Queries {
     for (let attempt = 1; ; attempt++) {
       const snapshot = await this.#snapshot(next);
       try {
-        const page = await readRows(request, snapshot.parts, this.#runs);
+        const throwsMissing = attempt < ATTEMPTS_MAX;
+        const page = await readRows(request, snapshot.parts, { runs: this.#runs, throwsMissing });
         return viewAnswer(this.#plan, request, snapshot, page, nowMs);
       } catch (fault) {
         if (!(fault instanceof MissingBlob)) throw fault;
         if (next !== null) throw notKept();
-        if (attempt === ATTEMPTS_MAX) throw fault;
       }
     }
   }

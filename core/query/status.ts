@@ -25,6 +25,8 @@ export interface SliceStanding {
   readonly state: SliceStatus;
   readonly timeline: number;
   readonly epoch: number;
+  /** The ordinal of the plan that it was written under. */
+  readonly plan: number;
   readonly generation: number;
   readonly revision: number;
   readonly cursor: string;
@@ -93,6 +95,7 @@ async function standing(head: Head, { source, clock }: StatusPorts): Promise<Sli
     state: head.status,
     timeline: head.timeline,
     epoch: head.epoch,
+    plan: head.planOrdinal,
     generation: head.generation,
     revision: head.revision,
     cursor: head.cursor.sequenceNumber,

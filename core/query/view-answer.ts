@@ -12,7 +12,7 @@ import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
 import type { Snapshot } from './snapshots.ts';
 import { isoOf } from './status.ts';
 import type { ViewRequest } from './view-request.ts';
-import type { RowPage, ViewRow } from './view-rows.ts';
+import type { DamagedRun, RowPage, ViewRow } from './view-rows.ts';
 
 export interface AnswerRow {
   readonly key: Readonly<Record<string, unknown>>;
@@ -34,10 +34,13 @@ export interface ViewAnswer {
   readonly exempt?: readonly string[];
   /**
    * No record is known to be missing, no slice is being recovered or opened, and what has windows is closed: every row of
-   * this answer, and every window that begins before `end` where that was asked. Without windows nothing has to close.
+   * this answer, and every window that begins before `end` where that was asked; and the view was there when they began.
+   * Without windows nothing has to close.
    */
   readonly complete: boolean;
   readonly gaps: readonly never[];
+  /** Results that cannot be read: the rows lack what they hold. */
+  readonly damaged?: readonly DamagedRun[];
   /** False if a record of `after` is not in yet. */
   readonly reached: boolean;
   readonly rows: readonly AnswerRow[];
@@ -69,8 +72,13 @@ export function viewAnswer(
     view: view.name,
     watermark: isoOf(snapshot.watermarkMs),
     ...(snapshot.exempt.length === 0 ? {} : { exempt: snapshot.exempt }),
-    complete: snapshot.isOpen && isClosed(request, rows, windows, snapshot),
+    complete:
+      snapshot.isOpen &&
+      page.damaged.length === 0 &&
+      isCovered(request, windows, snapshot) &&
+      isClosed(request, rows, windows, snapshot),
     gaps: [],
+    ...(page.damaged.length === 0 ? {} : { damaged: page.damaged }),
     reached: hasReached(request, snapshot),
     rows,
     next: hasMore && last !== undefined ? nextToken(request, snapshot, last, nowMs) : null,
@@ -110,6 +118,24 @@ function isClosed(
   if (endMs === null) return rows.every(({ closed }) => closed);
   const lastEndMs = windows.endOf(windows.startOf(endMs - 1));
   return lastEndMs <= (watermarkMs ?? Number.NEGATIVE_INFINITY);
+}
+
+/** Every slice has had the view since before the first window that is asked for. */
+function isCovered(
+  { view, viewIndex, startMs }: ViewRequest,
+  windows: WindowAssigner,
+  { parts }: Snapshot,
+): boolean {
+  const fromMs = Math.max(
+    Number.NEGATIVE_INFINITY,
+    ...parts.map(({ checkpoint }) => checkpoint.image.coveredFromMs[viewIndex] as number),
+  );
+  if (fromMs === Number.NEGATIVE_INFINITY) return true;
+  if (view.window.kind === 'all' || startMs === null || fromMs === Number.POSITIVE_INFINITY) {
+    return false;
+  }
+  const firstStartMs = windows.startOf(startMs);
+  return (firstStartMs < startMs ? windows.endOf(firstStartMs) : firstStartMs) >= fromMs;
 }
 
 function hasReached({ after }: ViewRequest, { parts }: Snapshot): boolean {

@@ -6,7 +6,10 @@
  * value every row has to be merged before the first is known; memory for that is bounded.
  */
 import { compareBytes } from '../bytes.ts';
+import { MissingBlob } from '../checkpoint/blobs.ts';
+import type { RunReference } from '../checkpoint/manifest.ts';
 import type { Checkpoint } from '../checkpoint/restore.ts';
+import { CorruptStateFault } from '../faults.ts';
 import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
 import {
   decodeGroupKey,
@@ -25,6 +28,13 @@ import type { RunCache } from './run-cache.ts';
 import type { PinnedSlice, RowPosition } from './snapshot-token.ts';
 import type { RowOrder, ViewRequest } from './view-request.ts';
 
+/** A run of closed windows that is damaged or lost. */
+export interface DamagedRun {
+  readonly slice: string;
+  /** The epoch that wrote it. */
+  readonly epoch: number;
+}
+
 /** One slice's part of a snapshot. Its image stays as it is until `readRows` has returned its first promise. */
 export interface SlicePart {
   readonly pinned: PinnedSlice;
@@ -41,17 +51,26 @@ export interface RowPage {
   readonly rows: readonly ViewRow[];
   /** Rows follow the last of these. */
   readonly hasMore: boolean;
+  /** Runs that could not be read. */
+  readonly damaged: readonly DamagedRun[];
+}
+
+/** How runs are read: what cannot be is left out and named, or thrown. */
+export interface RunReading {
+  readonly runs: RunCache;
+  /** A run that is not there may have been collected: the caller takes a newer snapshot. */
+  readonly throwsMissing: boolean;
 }
 
 /** The first `limit` rows, after those that `next` has had. Throws `Refused` where an order takes too much memory. */
 export function readRows(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  runs: RunCache,
+  reading: RunReading,
   orderedBytesMax = ORDERED_ROWS_BYTES_MAX,
 ): Promise<RowPage> {
-  if (request.order === null) return rowsByKey(request, parts, runs);
-  return rowsByValue(request, request.order, mergeAll(request, parts, runs, orderedBytesMax));
+  if (request.order === null) return rowsByKey(request, parts, reading);
+  return rowsByValue(request, request.order, mergeAll(request, parts, reading, orderedBytesMax));
 }
 
 interface OpenEntry {
@@ -67,7 +86,7 @@ type RowPart = OpenEntry | ClosedEntry;
 async function rowsByKey(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  runs: RunCache,
+  reading: RunReading,
 ): Promise<RowPage> {
   const { view, limit, next } = request;
   const first = new FirstItems<RowPart>(limit + 1, compareKeys);
@@ -79,7 +98,7 @@ async function rowsByKey(
       add({ windowStartMs, key, table, slot });
     });
   }
-  await eachClosed(request, parts, runs, next?.after.key ?? null, add);
+  const damaged = await eachClosed(request, parts, reading, next?.after.key ?? null, add);
   const places = first.places();
   const scratch = new ViewTable(view);
   const [sum, other] = [scratch.insert(0, 'sum'), scratch.insert(0, 'other')];
@@ -97,7 +116,7 @@ async function rowsByKey(
       position: { value: null, key, windowStartMs },
     };
   });
-  return { rows, hasMore: places.length > limit };
+  return { rows, hasMore: places.length > limit, damaged };
 }
 
 function put(scratch: ViewTable, slot: number, part: RowPart): void {
@@ -113,10 +132,10 @@ interface Candidate extends RowPosition {
 async function rowsByValue(
   request: ViewRequest,
   order: RowOrder,
-  all: Promise<ViewTable>,
+  all: Promise<MergedRows>,
 ): Promise<RowPage> {
   const { view, limit, next } = request;
-  const merged = await all;
+  const { merged, damaged } = await all;
   const compare = comparePositions(order);
   const first = new FirstItems<Candidate>(limit + 1, compare);
   for (const windowStartMs of merged.windowStarts()) {
@@ -133,16 +152,21 @@ async function rowsByValue(
     results: merged.results(slot),
     position: { value, key, windowStartMs },
   }));
-  return { rows, hasMore: candidates.length > limit };
+  return { rows, hasMore: candidates.length > limit, damaged };
+}
+
+interface MergedRows {
+  readonly merged: ViewTable;
+  readonly damaged: readonly DamagedRun[];
 }
 
 /** Every row that the request selects. */
 async function mergeAll(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  runs: RunCache,
+  reading: RunReading,
   bytesMax: number,
-): Promise<ViewTable> {
+): Promise<MergedRows> {
   const merged = new ViewTable(request.view);
   const scratch = new ViewTable(request.view);
   const other = scratch.insert(0, 'other');
@@ -155,12 +179,13 @@ async function mergeAll(
     }
   };
   for (const part of parts) eachOpen(request, part, merge);
-  await eachClosed(request, parts, runs, null, ({ windowStartMs, key, accumulators }) => {
+  const add = ({ windowStartMs, key, accumulators }: ClosedEntry) => {
     scratch.decode(other, accumulators);
     merge(windowStartMs, mapKeyOf(decodeGroupKey(key)), scratch, other);
     return true;
-  });
-  return merged;
+  };
+  const damaged = await eachClosed(request, parts, reading, null, add);
+  return { merged, damaged };
 }
 
 const ROWS_BETWEEN_CHECKS = 4096;
@@ -200,18 +225,17 @@ function eachOpen(
 
 /**
  * Visits the closed entries with keys from `after` on: those of images at once, those of runs in order and only until
- * `visit` returns false for one of a run.
+ * `visit` returns false for one of a run. Returns the runs that could not be read whole.
  */
 async function eachClosed(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  runs: RunCache,
+  { runs, throwsMissing }: RunReading,
   after: Uint8Array | null,
   visit: (entry: ClosedEntry) => boolean,
-): Promise<void> {
+): Promise<DamagedRun[]> {
   const { view, viewIndex } = request;
-  // What has no windows never closes.
-  if (view.window.kind === 'all') return;
+  const damaged: DamagedRun[] = [];
   const selects = ({ windowStartMs, key }: ClosedEntry) =>
     selectsWindow(request, windowStartMs) && selectsKey(request, decodeGroupKey(key));
   for (const { checkpoint } of parts) {
@@ -220,14 +244,22 @@ async function eachClosed(
     }
   }
   const { from, to } = keyRange(request, after);
-  const scans = parts.flatMap(({ pinned, checkpoint }) =>
-    checkpoint.manifest.runs.map(async (run) => {
-      for await (const entries of runs.reader(pinned.sliceId, run).scan(view, from, to)) {
+  const scan = async (sliceId: string, run: RunReference) => {
+    try {
+      for await (const entries of runs.reader(sliceId, run).scan(view, from, to)) {
         for (const entry of entries) if (selects(entry) && !visit(entry)) return;
       }
-    }),
+    } catch (fault) {
+      const isMissing = fault instanceof MissingBlob;
+      if (!(fault instanceof CorruptStateFault) || (isMissing && throwsMissing)) throw fault;
+      damaged.push({ slice: sliceId, epoch: run.epoch });
+    }
+  };
+  const scans = parts.flatMap(({ pinned, checkpoint }) =>
+    checkpoint.manifest.runs.map((run) => scan(pinned.sliceId, run)),
   );
   await Promise.all(scans);
+  return damaged.sort((a, b) => a.epoch - b.epoch);
 }
 
 function compareKeys(

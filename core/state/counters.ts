@@ -15,6 +15,8 @@ export interface RecordCounts {
   quarantined: number;
   /** Selected by no view. */
   unmatched: number;
+  /** Said only that time passes. */
+  heartbeats: number;
 }
 
 export type RecordClass = keyof RecordCounts;
@@ -25,10 +27,13 @@ const CLASSES: readonly RecordClass[] = [
   'late',
   'quarantined',
   'unmatched',
+  'heartbeats',
 ];
+/** Format 1 had no heartbeats. */
+const CLASSES_BY_VERSION = [[], CLASSES.slice(0, 5), CLASSES] as const;
 
 export function noRecords(): RecordCounts {
-  return { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0 };
+  return { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 };
 }
 
 /** Adds `more` to `counts`. */
@@ -46,6 +51,6 @@ export function encodeCounts(counts: Readonly<RecordCounts>, writer: ByteWriter)
 
 export function decodeCounts(reader: ByteReader): RecordCounts {
   const counts = noRecords();
-  for (const name of CLASSES) counts[name] = reader.varint();
+  for (const name of CLASSES_BY_VERSION[reader.version] ?? []) counts[name] = reader.varint();
   return counts;
 }

@@ -2,7 +2,7 @@
  * Folding one record: judged first, as a whole, and only then folded into every view, so that a bad record leaves no
  * trace but its quarantine entry. A pure function of the log: batch boundaries, clocks and owners change nothing.
  *
- *   too large → undecodable or wrong → too far ahead → known id → per view: selected? late? → fold → watermark
+ *   heartbeat → too large → undecodable or wrong → too far ahead → known id → per view: selected? late? → fold → watermark
  */
 import { assert } from '../assert.ts';
 import type { BadRecord, RecordDecoder, RecordFields } from '../decode/record-decoder.ts';
@@ -15,7 +15,10 @@ import type { WindowAssigner } from '../time/window.ts';
 import type { RecordClass } from './counters.ts';
 import { digestSeed } from './digest.ts';
 import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
+import { isHeartbeat } from './heartbeat.ts';
+import type { LedgerStanding } from './ledger-standing.ts';
 import type { Overlay } from './overlay.ts';
+import { enterPutAside, enterRedriven } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
 import type { ViewTable } from './view-table.ts';
 
@@ -35,19 +38,77 @@ export class RecordFold {
     this.#digestSeed = digestSeed(shardId);
   }
 
-  /** Folds the record that follows the overlay's position. */
-  fold(record: StreamRecord, image: SliceImage, overlay: Overlay): void {
+  /** Folds the record that follows the overlay's position. With `condemned` it is put aside unread. */
+  fold(
+    record: StreamRecord,
+    image: SliceImage,
+    overlay: Overlay,
+    condemned: BadRecord | null = null,
+  ): void {
     const { progress } = overlay;
     assert(comparePositions(record, progress.position) > 0, 'records-are-folded-in-order');
-    const bad = this.#decode(record);
-    const outcome =
-      bad === null ? this.#foldSound(record, image, overlay) : putAside(record, bad, overlay);
+    const outcome = this.#consume(record, image, overlay, condemned);
     progress.position = {
       sequenceNumber: record.sequenceNumber,
       subSequence: record.subSequence,
     };
     progress.digest.add(record, this.#digestSeed);
     progress.counts[outcome]++;
+  }
+
+  /**
+   * Folds a record that was put aside, into windows that have closed too, and moves no watermark. `views` is what of it
+   * waits (null: the record as a whole). Says why if it is still bad: nothing is changed then.
+   */
+  redrive(
+    record: StreamRecord,
+    { waiting, counted }: LedgerStanding,
+    image: SliceImage,
+    overlay: Overlay,
+  ): BadRecord | null {
+    const bad = this.#decode(record);
+    if (bad !== null) return bad;
+    const timeMs = this.#fields.timeMs ?? record.arrivalMs;
+    const { progress } = overlay;
+    // One that a view has folded before left its own id.
+    const isDuplicate = counted && this.#isDuplicate(image, overlay);
+    let outcome: RecordClass = isDuplicate ? 'duplicates' : 'unmatched';
+    for (let index = 0; !isDuplicate && index < this.#plan.views.length; index++) {
+      const view = this.#plan.views[index] as ViewPlan;
+      if (!this.#selects(view)) continue;
+      if (!waiting.includes(null) && !waiting.includes(view.name)) continue;
+      const window = image.windows[index] as WindowAssigner;
+      const startMs = window.startOf(timeMs);
+      if (window.endOf(startMs) > progress.watermarkMs) {
+        this.#foldOpen(index, startMs, image, overlay);
+      } else this.#foldLate(index, startMs, overlay);
+      outcome = 'folded';
+    }
+    if (outcome === 'folded') this.#keepId(timeMs, overlay);
+    if (counted) {
+      progress.counts.quarantined--;
+      progress.counts[outcome]++;
+    }
+    enterRedriven(ledgerOf(overlay), record, waiting);
+    return null;
+  }
+
+  #consume(
+    record: StreamRecord,
+    image: SliceImage,
+    overlay: Overlay,
+    condemned: BadRecord | null,
+  ): RecordClass {
+    const { idleMs, latenessMs } = this.#plan;
+    if (condemned !== null) return putAside(record, condemned, overlay);
+    if (idleMs !== null && isHeartbeat(record.data)) {
+      const { progress } = overlay;
+      const passedMs = record.arrivalMs - latenessMs - idleMs;
+      progress.watermarkMs = Math.max(progress.watermarkMs, passedMs);
+      return 'heartbeats';
+    }
+    const bad = this.#decode(record);
+    return bad === null ? this.#foldSound(record, image, overlay) : putAside(record, bad, overlay);
   }
 
   #decode(record: StreamRecord): BadRecord | null {
@@ -107,10 +168,11 @@ export class RecordFold {
       } else if (view.late === 'side') lateViews.push(view.name);
     }
     if (folded) this.#keepId(timeMs, overlay);
+    progress.newestMs = Math.max(progress.newestMs, timeMs);
     progress.watermarkMs = Math.max(progress.watermarkMs, timeMs - this.#plan.latenessMs);
     if (lateViews.length > 0) {
       const detail = `its window had closed in ${lateViews.map((name) => `'${name}'`).join(', ')}`;
-      putAside(record, { reason: 'late', detail }, overlay);
+      putAside(record, { reason: 'late', detail }, overlay, lateViews, !folded);
     }
     if (folded) return 'folded';
     if (!matched) return 'unmatched';
@@ -176,7 +238,18 @@ export class RecordFold {
   }
 }
 
-function putAside(record: StreamRecord, bad: BadRecord, overlay: Overlay): RecordClass {
+function ledgerOf(overlay: Overlay): ViewTable {
+  return overlay.late.at(-1) as ViewTable;
+}
+
+function putAside(
+  record: StreamRecord,
+  bad: BadRecord,
+  overlay: Overlay,
+  views: readonly (string | null)[] = [null],
+  counted = true,
+): RecordClass {
+  enterPutAside(ledgerOf(overlay), record, views, counted);
   const { sequenceNumber, subSequence, partitionKey, arrivalMs, data } = record;
   const { reason, detail } = bad;
   overlay.quarantined.push({

@@ -2,14 +2,13 @@
  * What a memory has folded beyond the committed image: the entries it touched (absolute values), late partials, new
  * dedupe ids, quarantined records. Dropping it gives the image back; absorbing it makes the next image.
  */
-import type { Plan } from '../definition/plan.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { copyProgress, type SliceImage } from './slice-image.ts';
 import type { FoldProgress, QuarantineEntry } from './state-change.ts';
 import { ViewTable } from './view-table.ts';
 
 export class Overlay {
-  /** Entries touched since the image, by index of the plan's views. */
+  /** Entries touched since the image, by index of the image's views. */
   readonly tables: readonly ViewTable[];
   /** Partials of records that came after their window had closed. */
   readonly late: readonly ViewTable[];
@@ -17,9 +16,9 @@ export class Overlay {
   readonly quarantined: QuarantineEntry[] = [];
   progress: FoldProgress;
 
-  constructor(plan: Plan, image: SliceImage) {
-    this.tables = plan.views.map((view) => new ViewTable(view));
-    this.late = plan.views.map((view) => new ViewTable(view));
+  constructor(image: SliceImage) {
+    this.tables = image.views.map((view) => new ViewTable(view));
+    this.late = image.views.map((view) => new ViewTable(view));
     this.progress = copyProgress(image.progress);
   }
 

@@ -14,6 +14,7 @@ import { addCounts, noRecords } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
 import { decodeGroupKey, encodeGroupKey, groupValuesOf, mapKeyOf } from './group-key.ts';
+import { storedViews } from './quarantine-ledger.ts';
 import {
   type ChangeSource,
   decodeChange,
@@ -36,14 +37,21 @@ const CLOSED_ENTRY_BYTES = 200;
 
 export class SliceImage {
   readonly plan: Plan;
+  /** The plan's views, then the ledger of the quarantine: what follows by index is by index of these. */
+  readonly views: readonly ViewPlan[];
   readonly tables: readonly ViewTable[];
   readonly windows: readonly WindowAssigner[];
   readonly dedupeIds = new DedupeIds();
-  /** By index of the plan's views. */
   readonly closed: ClosedEntry[][];
+  /**
+   * Windows of a view that begin before it may miss records, since the view was not there yet. −Infinity: none do.
+   * Infinity: the view is not in what was stored.
+   */
+  readonly coveredFromMs: number[];
   progress: FoldProgress = {
     position: START,
     watermarkMs: Number.NEGATIVE_INFINITY,
+    newestMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
     counts: noRecords(),
   };
@@ -52,9 +60,11 @@ export class SliceImage {
 
   constructor(plan: Plan) {
     this.plan = plan;
-    this.tables = plan.views.map((view) => new ViewTable(view));
-    this.windows = plan.views.map((view) => createWindowAssigner(view.window, plan.zone));
-    this.closed = plan.views.map(() => []);
+    this.views = storedViews(plan);
+    this.tables = this.views.map((view) => new ViewTable(view));
+    this.windows = this.views.map((view) => createWindowAssigner(view.window, plan.zone));
+    this.closed = this.views.map(() => []);
+    this.coveredFromMs = this.views.map(() => Number.NEGATIVE_INFINITY);
   }
 
   get entryCount(): number {
@@ -63,20 +73,29 @@ export class SliceImage {
 
   /**
    * Advances the image by one stored change and returns the records that it quarantined. The image of a change that
-   * throws is of no more use.
+   * throws is of no more use. A change of another plan (`foreign`) advances the views that both have; the others are not
+   * in the image then.
    */
-  apply(reader: ByteReader): QuarantineEntry[] {
+  apply(reader: ByteReader, foreign = false): QuarantineEntry[] {
     const quarantined: QuarantineEntry[] = [];
+    const listed = new Set<number>();
     let view = -1;
     let closedCount = 0;
     decodeChange(reader, {
       progress: (progress) => {
         this.progress = progress;
+        // Format 1 knew no other plan than this one.
+        if (Number.isNaN(progress.newestMs)) {
+          progress.newestMs = progress.watermarkMs + this.plan.latenessMs;
+        }
       },
-      view: (name, hash) => {
-        view = this.#viewIndex(name, hash);
+      view: (name, hash, coveredFromMs) => {
+        view = this.#viewIndex(name, hash, foreign);
+        listed.add(view);
+        if (view >= 0) this.coveredFromMs[view] = coveredFromMs;
       },
       entry: (section, windowStartMs, key, accumulators) => {
+        if (view < 0) return;
         if (section === 'open') this.#putOpen(view, windowStartMs, key, accumulators);
         else {
           const entry = { windowStartMs, key: key.slice(), accumulators: accumulators.slice() };
@@ -87,6 +106,9 @@ export class SliceImage {
       dedupeIds: (ids) => this.dedupeIds.decode(ids, this.progress.watermarkMs),
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
     });
+    for (const index of this.plan.views.keys()) {
+      if (!listed.has(index)) this.#leaveOut(index, foreign);
+    }
     const removedCount = this.removeClosedWindows();
     assert(
       removedCount <= closedCount,
@@ -94,6 +116,18 @@ export class SliceImage {
       () => `${removedCount} entries left, ${closedCount} became results`,
     );
     return quarantined;
+  }
+
+  /** Views that the stored state did not have begin here; ids of another way to dedupe mean nothing. */
+  adoptPlan(): void {
+    const { newestMs, digest } = this.progress;
+    let retained = false;
+    for (const index of this.plan.views.keys()) {
+      if (this.coveredFromMs[index] !== Number.POSITIVE_INFINITY) retained = true;
+      else this.coveredFromMs[index] = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
+    }
+    // A view that both have the same hash of is deduped in the same way.
+    if (!retained) this.dedupeIds.clear();
   }
 
   /** Adds the entries of windows that closed, and late partials, to the closed ones. */
@@ -131,13 +165,14 @@ export class SliceImage {
   source(): ChangeSource {
     return {
       progress: this.progress,
-      views: this.plan.views.map((view, index) => {
+      views: this.views.map((view, index) => {
+        const coveredFromMs = this.coveredFromMs[index] as number;
         const table = this.tables[index] as ViewTable;
         const open = table.windowStarts().map((windowStartMs) => ({
           windowStartMs,
           entries: [...table.window(windowStartMs)].map(([key, slot]) => ({ key, table, slot })),
         }));
-        return { view, open, closed: [], late: [] };
+        return { view, coveredFromMs, open, closed: [], late: [] };
       }),
       dedupeIds: [this.dedupeIds],
       quarantined: [],
@@ -165,12 +200,24 @@ export class SliceImage {
   }
 
   #view(index: number): ViewPlan {
-    return this.plan.views[index] as ViewPlan;
+    return this.views[index] as ViewPlan;
   }
 
-  #viewIndex(name: string, hash: string): number {
-    const index = this.plan.views.findIndex((view) => view.name === name && view.hash === hash);
-    if (index < 0) {
+  #leaveOut(index: number, foreign: boolean): void {
+    if (!foreign) {
+      throw new CorruptStateFault(
+        `the checkpoint lacks the view '${this.#view(index).name}' of its own plan`,
+      );
+    }
+    const table = this.tables[index] as ViewTable;
+    for (const startMs of table.windowStarts()) table.removeWindow(startMs);
+    (this.closed[index] as ClosedEntry[]).length = 0;
+    this.coveredFromMs[index] = Number.POSITIVE_INFINITY;
+  }
+
+  #viewIndex(name: string, hash: string, foreign: boolean): number {
+    const index = this.views.findIndex((view) => view.name === name && view.hash === hash);
+    if (index < 0 && !foreign) {
       throw new CorruptStateFault(
         `the checkpoint has a view '${name}' (${hash.slice(0, 8)}) that the pipeline does not have`,
         { hint: 'run with the pipeline file that wrote this data' },

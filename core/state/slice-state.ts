@@ -5,13 +5,15 @@
  * the image until `commit`, so that a memory that lost a race can drop it and go on.
  */
 import { ByteWriter } from '../bytes.ts';
-import type { RecordDecoder } from '../decode/record-decoder.ts';
+import type { BadRecord, RecordDecoder } from '../decode/record-decoder.ts';
 import type { ViewPlan } from '../definition/plan.ts';
 import type { StreamRecord } from '../ports.ts';
 import type { Position } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { RecordFold } from './fold.ts';
+import { isLedgerKeyOf, ledgerStanding } from './ledger-standing.ts';
 import { Overlay } from './overlay.ts';
+import { LEDGER_VIEW } from './quarantine-ledger.ts';
 import { type ClosedEntry, closedEntriesOf, copyProgress, type SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
@@ -23,6 +25,12 @@ import {
 } from './state-change.ts';
 import type { ViewTable } from './view-table.ts';
 
+export type RedriveResult =
+  | { readonly outcome: 'redriven' }
+  /** It was never put aside, or it came back already. */
+  | { readonly outcome: 'not-waiting' }
+  | { readonly outcome: 'still-bad'; readonly bad: BadRecord };
+
 export class SliceState {
   readonly image: SliceImage;
   readonly #overlay: Overlay;
@@ -32,7 +40,7 @@ export class SliceState {
 
   constructor(image: SliceImage, decoder: RecordDecoder, shardId: string) {
     this.image = image;
-    this.#overlay = new Overlay(image.plan, image);
+    this.#overlay = new Overlay(image);
     this.#fold = new RecordFold(image.plan, decoder, shardId);
   }
 
@@ -64,10 +72,25 @@ export class SliceState {
     return this.#overlay.quarantined;
   }
 
-  /** Folds the record that follows `position`. */
-  fold(record: StreamRecord): void {
+  /** Folds the record that follows `position`; with `condemned` it is put aside unread. */
+  fold(record: StreamRecord, condemned: BadRecord | null = null): void {
     this.#changesNow = null;
-    this.#fold.fold(record, this.image, this.#overlay);
+    this.#fold.fold(record, this.image, this.#overlay, condemned);
+  }
+
+  /** See `RecordFold.redrive`. `stored` are the record's entries in the ledger's runs. */
+  redrive(record: StreamRecord, stored: readonly ClosedEntry[]): RedriveResult {
+    const ledger = this.image.views.length - 1;
+    const { closed, late } = this.#changes()[ledger] as ViewSource;
+    const recent = [
+      ...(this.image.closed[ledger] as ClosedEntry[]),
+      ...closedEntriesOf(LEDGER_VIEW, [...closed, ...late]),
+    ].filter(({ key }) => isLedgerKeyOf(record, key));
+    const standing = ledgerStanding([...stored, ...recent]);
+    if (standing.waiting.length === 0) return { outcome: 'not-waiting' };
+    this.#changesNow = null;
+    const bad = this.#fold.redrive(record, standing, this.image, this.#overlay);
+    return bad === null ? { outcome: 'redriven' } : { outcome: 'still-bad', bad };
   }
 
   /** Forgets everything beyond the image. */
@@ -97,7 +120,7 @@ export class SliceState {
     });
   }
 
-  /** Closed entries and late partials since the newest base, this memory's included, by index of the views. */
+  /** Closed entries and late partials since the newest base, this memory's included, by index of the image's views. */
   closedSinceBase(): ClosedEntry[][] {
     return this.#changes().map(({ view, closed, late }, index) => [
       ...(this.image.closed[index] as ClosedEntry[]),
@@ -128,6 +151,11 @@ export class SliceState {
     this.dropOverlay();
   }
 
+  /** Bytes of memory that the changes since the image hold, about. */
+  overlayBytes(): number {
+    return this.#overlay.heapBytes();
+  }
+
   /** Bytes of memory that the state holds, about. */
   heapBytes(): number {
     return this.image.heapBytes() + this.#overlay.heapBytes();
@@ -135,11 +163,12 @@ export class SliceState {
 
   /** The overlay by view: what it changed, what closes by its watermark (untouched entries too), what came late. */
   #changes(): readonly ViewSource[] {
-    this.#changesNow ??= this.image.plan.views.map((view, index) => {
+    this.#changesNow ??= this.image.views.map((view, index) => {
       const overlayTable = this.#overlay.tables[index] as ViewTable;
       const imageTable = this.image.tables[index] as ViewTable;
       return {
         view,
+        coveredFromMs: this.image.coveredFromMs[index] as number,
         open: windowsOf([overlayTable], this.#isOpen(index)),
         closed: windowsOf([imageTable, overlayTable], (startMs) => !this.#isOpen(index)(startMs)),
         late: windowsOf([this.#overlay.late[index] as ViewTable], () => true),
@@ -150,9 +179,11 @@ export class SliceState {
 
   /** The whole open state by view. */
   #views(): ViewSource[] {
-    return this.image.plan.views.map((view: ViewPlan, index) => {
+    return this.image.views.map((view: ViewPlan, index) => {
+      const coveredFromMs = this.image.coveredFromMs[index] as number;
       const tables = [this.image.tables[index], this.#overlay.tables[index]] as ViewTable[];
-      return { view, open: windowsOf(tables, this.#isOpen(index)), closed: [], late: [] };
+      const open = windowsOf(tables, this.#isOpen(index));
+      return { view, coveredFromMs, open, closed: [], late: [] };
     });
   }
 

@@ -1,7 +1,7 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · digest · counts · views [name, hash, open, closed, late] · dedupe ids · quarantined records
+ *   position · watermark · newest time · digest · counts · views [name, hash, covered from, open, closed, late] · dedupe ids · quarantined
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
  * key, so the same state has the same bytes, however it came about. Position, digest and counts are totals since the
@@ -23,6 +23,8 @@ export interface FoldProgress {
   position: Position;
   /** −Infinity before the first record with a time. */
   watermarkMs: number;
+  /** The latest event time of a record that was judged; −Infinity before the first. */
+  newestMs: number;
   digest: Digest;
   counts: RecordCounts;
 }
@@ -50,6 +52,8 @@ export interface WindowSource {
 
 export interface ViewSource {
   readonly view: ViewPlan;
+  /** See `SliceImage.coveredFromMs`. */
+  readonly coveredFromMs: number;
   readonly open: readonly WindowSource[];
   readonly closed: readonly WindowSource[];
   readonly late: readonly WindowSource[];
@@ -68,7 +72,7 @@ export type EntrySection = 'open' | 'closed' | 'late';
 export interface ChangeVisitor {
   progress(progress: FoldProgress): void;
   /** The entries that follow are of this view. */
-  view(name: string, hash: string): void;
+  view(name: string, hash: string, coveredFromMs: number): void;
   entry(
     section: EntrySection,
     windowStartMs: number,
@@ -83,9 +87,10 @@ export function encodeChange(source: ChangeSource, writer: ByteWriter): void {
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
   const scratch = new ByteWriter();
-  for (const { view, open, closed, late } of source.views) {
+  for (const { view, coveredFromMs, open, closed, late } of source.views) {
     writer.string(view.name);
     writer.string(view.hash);
+    writer.f64(coveredFromMs);
     for (const windows of [open, closed, late]) {
       writer.varint(windows.length);
       for (const window of windows) encodeWindow(view, window, writer, scratch);
@@ -100,7 +105,8 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   visitor.progress(decodeProgress(reader));
   const viewCount = reader.varint();
   for (let index = 0; index < viewCount; index++) {
-    visitor.view(reader.string(), reader.string());
+    const [name, hash] = [reader.string(), reader.string()];
+    visitor.view(name, hash, reader.version === 1 ? Number.NEGATIVE_INFINITY : reader.f64());
     for (const section of ['open', 'closed', 'late'] as const) {
       const windowCount = reader.varint();
       for (let window = 0; window < windowCount; window++) decodeWindow(section, reader, visitor);
@@ -129,14 +135,18 @@ export function decodePosition(reader: ByteReader): Position {
 function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   encodePosition(progress.position, writer);
   writer.f64(progress.watermarkMs);
+  writer.f64(progress.newestMs);
   progress.digest.encode(writer);
   encodeCounts(progress.counts, writer);
 }
 
 function decodeProgress(reader: ByteReader): FoldProgress {
+  const position = decodePosition(reader);
+  const watermarkMs = reader.f64();
   return {
-    position: decodePosition(reader),
-    watermarkMs: reader.f64(),
+    position,
+    watermarkMs,
+    newestMs: reader.version === 1 ? Number.NaN : reader.f64(),
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
   };

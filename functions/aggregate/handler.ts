@@ -2,16 +2,16 @@
  * The aggregate function: commits the whole event or throws. It never returns partial batch failures.
  */
 import type { Aggregator } from '../../core/aggregator.ts';
-import type { DeliveryReport } from '../../core/task.ts';
+import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import { type KinesisEvent, shardBatches } from './kinesis-event.ts';
 
-/** Asks for an epoch with a base, of one shard's slice. */
-export interface CheckpointEvent {
-  readonly tidemark: 'checkpoint';
+/** Asks something of one shard's slice: see `SliceTask`. */
+export interface SliceEvent {
+  readonly tidemark: 'checkpoint' | 'recover' | 'tick';
   readonly shardId: string;
 }
 
-export type AggregateEvent = KinesisEvent | CheckpointEvent;
+export type AggregateEvent = KinesisEvent | SliceEvent;
 
 /** What Lambda tells an invocation about itself. */
 export interface InvocationContext {
@@ -26,7 +26,7 @@ export type AggregateHandler = (
 export function createAggregateHandler(aggregator: Aggregator): AggregateHandler {
   return async (event, context) => {
     const timeLeftMs = () => context.getRemainingTimeInMillis();
-    if ('tidemark' in event) return [await aggregator.checkpoint(event.shardId, timeLeftMs)];
+    if ('tidemark' in event) return [await aggregator[event.tidemark](event.shardId, timeLeftMs)];
     const reports: DeliveryReport[] = [];
     for (const { shardId, records } of shardBatches(event)) {
       reports.push(await aggregator.deliver(shardId, records, timeLeftMs));

@@ -25,6 +25,23 @@ export interface Contract<W> {
   readonly skip?: readonly Skip[];
 }
 
+/** Texts that stores like to change or to take for one another; no two are the same. */
+export const ODD_TEXTS: readonly string[] = [
+  '',
+  '%',
+  "it's",
+  'null \0 byte',
+  'null ',
+  'lone \ud800 surrogate',
+  'lone \udfff surrogate',
+  'lone \ufffd surrogate',
+  '🛫 ünïcode',
+  '"\\\n',
+  'a/b',
+  'A/B',
+  'a/b ',
+];
+
 type Test<W> = (name: string, run: (world: W) => Promise<void>) => void;
 
 /** Declares a suite: `declare` gets a `test` that makes a world for each test and disposes of it. */

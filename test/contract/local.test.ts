@@ -4,16 +4,22 @@ import { join } from 'node:path';
 import { CheckpointDatabase } from '../../adapters/local/store/checkpoint-database.ts';
 import { FileObjectStore } from '../../adapters/local/store/file-object-store.ts';
 import { LocalCheckpointStore } from '../../adapters/local/store/local-checkpoint-store.ts';
+import { LocalInbox } from '../../adapters/local/store/local-inbox.ts';
 import { LocalItemStore } from '../../adapters/local/store/local-item-store.ts';
+import { LocalPlanRegistry } from '../../adapters/local/store/local-plan-registry.ts';
 import { LocalQuarantineIndex } from '../../adapters/local/store/local-quarantine-index.ts';
+import { LocalSuspicionStore } from '../../adapters/local/store/local-suspicion-store.ts';
 import { LocalRecordSource } from '../../adapters/local/stream/local-record-source.ts';
 import { LocalStream } from '../../adapters/local/stream/local-stream.ts';
 import type { RecordSource, StreamRecord } from '../../core/ports.ts';
 import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import type { World } from './contract.ts';
+import { inboxContract } from './inbox-contract.ts';
+import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
 import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
+import { suspicionStoreContract } from './suspicion-store-contract.ts';
 
 const clock = { nowMs: () => Date.now() };
 
@@ -42,6 +48,21 @@ blobStoreContract({
 quarantineIndexContract({
   name: 'SQLite',
   make: () => sqliteWorld((database) => new LocalQuarantineIndex(database)),
+});
+
+inboxContract({
+  name: 'SQLite',
+  make: () => sqliteWorld((database) => new LocalInbox(database)),
+});
+
+planRegistryContract({
+  name: 'SQLite',
+  make: () => sqliteWorld((database) => new LocalPlanRegistry(database)),
+});
+
+suspicionStoreContract({
+  name: 'SQLite',
+  make: () => sqliteWorld((database) => new LocalSuspicionStore(database)),
 });
 
 recordSourceContract({ name: 'SQLite', make: localStream });

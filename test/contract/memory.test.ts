@@ -1,14 +1,20 @@
 import { MemoryBlobStore } from '../../adapters/memory/memory-blob-store.ts';
 import { MemoryCheckpointStore } from '../../adapters/memory/memory-checkpoint-store.ts';
 import { MemoryClock } from '../../adapters/memory/memory-clock.ts';
+import { MemoryInbox } from '../../adapters/memory/memory-inbox.ts';
+import { MemoryPlanRegistry } from '../../adapters/memory/memory-plan-registry.ts';
 import { MemoryQuarantineIndex } from '../../adapters/memory/memory-quarantine-index.ts';
 import { MemoryRecordSource } from '../../adapters/memory/memory-record-source.ts';
+import { MemorySuspicionStore } from '../../adapters/memory/memory-suspicion-store.ts';
 import type { StreamRecord } from '../../core/ports.ts';
 import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import { worldOf } from './contract.ts';
+import { inboxContract } from './inbox-contract.ts';
+import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
 import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
+import { suspicionStoreContract } from './suspicion-store-contract.ts';
 
 const restart = (test: string) => [{ test, reason: 'memory ends with its process' }];
 
@@ -28,6 +34,24 @@ quarantineIndexContract({
   name: 'memory',
   make: async () => worldOf(new MemoryQuarantineIndex()),
   skip: restart('what was put is there after a restart'),
+});
+
+inboxContract({
+  name: 'memory',
+  make: async () => worldOf(new MemoryInbox()),
+  skip: restart('what was put is there after a restart'),
+});
+
+planRegistryContract({
+  name: 'memory',
+  make: async () => worldOf(new MemoryPlanRegistry()),
+  skip: restart('what was activated is there after a restart'),
+});
+
+suspicionStoreContract({
+  name: 'memory',
+  make: async () => worldOf(new MemorySuspicionStore()),
+  skip: restart('what was written is there after a restart'),
 });
 
 recordSourceContract({

@@ -3,7 +3,14 @@
  */
 import { expect } from 'vitest';
 import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../../core/ports.ts';
-import { bytesOf, type Contract, describeContract, patternOf, type World } from './contract.ts';
+import {
+  bytesOf,
+  type Contract,
+  describeContract,
+  ODD_TEXTS,
+  patternOf,
+  type World,
+} from './contract.ts';
 
 function quarantined(overrides: Partial<QuarantinedRecord> = {}): QuarantinedRecord {
   return {
@@ -40,24 +47,16 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
 
     test('any text and any bytes survive', async (world) => {
       const index = await world.connect();
-      const texts = [
-        '',
-        'null \0 byte',
-        'lone \ud800 surrogate',
-        'lone \udfff',
-        '🛫 ünïcode',
-        '"\\\n',
-      ];
-      const records = texts.map((text, at) =>
+      const records = ODD_TEXTS.map((text, at) =>
         quarantined({
-          sequenceNumber: `1${at}`,
+          sequenceNumber: `${100 + at}`,
           partitionKey: text,
           detail: text,
           data: at === 0 ? new Uint8Array(0) : bytesOf(text),
         }),
       );
       await index.put(records);
-      expect(await index.list(null, 10)).toEqual(records);
+      expect(await index.list(null, 100)).toEqual(records);
     });
 
     test('a record of 1 MiB is kept whole', async (world) => {
@@ -129,12 +128,60 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
       expect(await index.list(quarantineId({ ...record, sequenceNumber: '8' }), 5)).toEqual([]);
     });
 
+    test('a record is got by its id, whole, and no other', async (world) => {
+      const index = await world.connect();
+      const records = ['6', '7'].flatMap((sequenceNumber) =>
+        ['slice-a', 'slice-b', 'slice-\ufffd'].map((sliceId) =>
+          quarantined({ sequenceNumber, sliceId, data: patternOf(300, Number(sequenceNumber)) }),
+        ),
+      );
+      await index.put(records);
+      for (const record of records) expect(await index.get(quarantineId(record))).toEqual(record);
+      const id = quarantineId(quarantined({ sequenceNumber: '6' }));
+      const others = [
+        ...[quarantineId(quarantined({ sequenceNumber: '8' })), id.toUpperCase(), id.slice(0, -1)],
+        ...[
+          `${id}0`,
+          `${id} `,
+          `${id}\0`,
+          `${id.slice(0, -1)}%`,
+          id.replace('slice-a', 'slice-\ud800'),
+        ],
+        ...ODD_TEXTS,
+      ];
+      for (const other of others) {
+        expect(await index.get(other), JSON.stringify(other)).toBeNull();
+      }
+    });
+
+    test('a record is got as it was put first, of any text and any size', async (world) => {
+      const index = await world.connect();
+      for (const [at, text] of ODD_TEXTS.entries()) {
+        const data = at === 0 ? patternOf(1024 * 1024, 3) : new Uint8Array(0);
+        const record = quarantined({ epoch: at, subSequence: at, detail: text, data });
+        await index.put([record]);
+        await index.put([{ ...record, reason: 'other' }]);
+        const got = (await index.get(quarantineId(record))) as QuarantinedRecord;
+        expect({ ...got, data: null }).toEqual({ ...record, data: null });
+        expect(Buffer.compare(got.data, data)).toBe(0);
+      }
+    });
+
+    test('a connection gets what another has put', async (world) => {
+      const [one, other] = [await world.connect(), await world.connect()];
+      const id = quarantineId(quarantined());
+      expect(await other.get(id)).toBeNull();
+      await one.put([quarantined()]);
+      expect(await other.get(id)).toEqual(quarantined());
+    });
+
     test('changing bytes that were passed in or given out changes nothing stored', async (world) => {
       const index = await world.connect();
       const mine = quarantined();
       await index.put([mine]);
       mine.data.fill(0);
       for (const { data } of await index.list(null, 10)) data.fill(0);
+      (await index.get(quarantineId(mine)))?.data.fill(0);
       expect(await index.list(null, 10)).toEqual([quarantined()]);
     });
 
@@ -150,7 +197,9 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
     test('what was put is there after a restart', async (world) => {
       await (await world.connect()).put([quarantined()]);
       await world.disconnect();
-      expect(await (await world.connect()).list(null, 10)).toEqual([quarantined()]);
+      const after = await world.connect();
+      expect(await after.list(null, 10)).toEqual([quarantined()]);
+      expect(await after.get(quarantineId(quarantined()))).toEqual(quarantined());
     });
   });
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Head } from '../../core/checkpoint/head.ts';
 import { parseBlobKey } from '../../core/checkpoint/names.ts';
 import { load, restore } from '../../core/checkpoint/restore.ts';
-import type { SliceTask } from '../../core/task.ts';
+import type { SliceTask } from '../../core/task/slice-task.ts';
 import { PLENTY, TaskWorld } from '../unit/task/task-fixture.ts';
 import { SLICE, smallPlan } from '../world/small-log.ts';
 

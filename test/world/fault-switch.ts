@@ -3,7 +3,7 @@
  * and was not applied, it was applied and its answer is lost, or somebody else does a whole invocation before or after it.
  */
 import { TransientFault } from '../../core/faults.ts';
-import type { TaskPorts } from '../../core/task.ts';
+import type { TaskPorts } from '../../core/task/slice-task.ts';
 
 export type FaultKind =
   | 'crash-before'
@@ -22,8 +22,13 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'overtaken-after',
 ];
 
-/** The process of the environment is gone: whatever it held in memory is lost. */
+/** The process of the environment is gone: whatever it held in memory is lost, and it does nothing any more. */
 export class Crash extends Error {}
+
+/** Of one process: once it is dead, its ports do nothing but throw. */
+export interface Life {
+  dead: boolean;
+}
 
 export class FaultSwitch {
   calls = 0;
@@ -45,37 +50,47 @@ export class FaultSwitch {
     this.#overtake = overtake;
   }
 
-  wrap(ports: TaskPorts): TaskPorts {
-    const { heads, blobs, source, shards, quarantine } = ports;
+  /** The ports of one process. */
+  wrap(ports: TaskPorts, life: Life = { dead: false }): TaskPorts {
+    const object = <T extends object>(name: string, port: T) => this.#object(name, port, life);
+    const { heads, blobs, source, shards, quarantine, inbox, plans, suspicions } = ports;
+    const { clock, nonces, knobs } = ports;
     return {
-      ...ports,
-      heads: this.#object('heads', heads),
+      clock,
+      nonces,
+      knobs,
+      heads: object('heads', heads),
       blobs: {
-        items: this.#object('items', blobs.items),
-        objects: this.#object('objects', blobs.objects),
+        items: object('items', blobs.items),
+        objects: object('objects', blobs.objects),
       },
-      source: this.#object('source', source),
-      shards: this.#object('shards', shards),
-      quarantine: this.#object('quarantine', quarantine),
+      source: object('source', source),
+      shards: object('shards', shards),
+      quarantine: object('quarantine', quarantine),
+      inbox: object('inbox', inbox),
+      plans: object('plans', plans),
+      suspicions: object('suspicions', suspicions),
     };
   }
 
-  #object<T extends object>(port: string, target: T): T {
+  #object<T extends object>(port: string, target: T, life: Life): T {
     return new Proxy(target, {
       get: (object, name) => {
         const method = Reflect.get(object, name) as unknown;
         if (typeof method !== 'function') return method;
         return (...args: unknown[]) =>
-          this.#call(`${port}.${String(name)}`, () => Reflect.apply(method, object, args));
+          this.#call(`${port}.${String(name)}`, life, () => Reflect.apply(method, object, args));
       },
     });
   }
 
-  async #call(name: string, run: () => Promise<unknown>): Promise<unknown> {
+  async #call(name: string, life: Life, run: () => Promise<unknown>): Promise<unknown> {
+    if (life.dead) throw new Crash(`${name}, of a dead process`);
     const fault = this.#faults.get(this.calls);
     this.calls++;
     this.names.push(name);
     if (fault !== undefined) this.fired++;
+    if (fault?.startsWith('crash')) life.dead = true;
     if (fault === 'crash-before') throw new Crash(name);
     if (fault === 'fail-before') throw new TransientFault(`${name} did not answer`);
     if (fault === 'overtaken-before') await this.#overtake();

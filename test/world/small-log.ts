@@ -107,7 +107,7 @@ export interface Recount {
 /** What a fold of the log must give, counted plainly. */
 export function recount(log: readonly (SmallRecord | null)[]): Recount {
   const groups: Recount['groups'] = { all_time: {}, updated: {}, dropped: {}, put_aside: {} };
-  const counts = { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0 };
+  const counts = { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 };
   const quarantined: string[] = [];
   const keepUntil = new Map<number, number>();
   let watermark = Number.NEGATIVE_INFINITY;

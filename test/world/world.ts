@@ -3,11 +3,7 @@
  * with other boundaries each time, to whichever environment. After every write a reader checks what HEAD says against the
  * log's prefix up to its cursor.
  */
-import { MemoryBlobStore } from '../../adapters/memory/memory-blob-store.ts';
-import { MemoryCheckpointStore } from '../../adapters/memory/memory-checkpoint-store.ts';
-import { MemoryClock } from '../../adapters/memory/memory-clock.ts';
-import { MemoryQuarantineIndex } from '../../adapters/memory/memory-quarantine-index.ts';
-import { MemoryRecordSource } from '../../adapters/memory/memory-record-source.ts';
+import { MemoryPorts } from '../../adapters/memory/memory-ports.ts';
 import { Aggregator } from '../../core/aggregator.ts';
 import { readBlob } from '../../core/checkpoint/blobs.ts';
 import { type Head, headItem, parseHead } from '../../core/checkpoint/head.ts';
@@ -15,14 +11,13 @@ import { type Checkpoint, restore } from '../../core/checkpoint/restore.ts';
 import { RunReader } from '../../core/checkpoint/run.ts';
 import { createJsonDecoder } from '../../core/decode/json-decoder.ts';
 import { BehindFault, TransientFault } from '../../core/faults.ts';
-import { DEFAULT_KNOBS, type Knobs } from '../../core/knobs.ts';
+import type { Knobs } from '../../core/knobs.ts';
 import type { StreamRecord } from '../../core/ports.ts';
 import { comparePositions } from '../../core/position.ts';
 import { mergeClosedEntries } from '../../core/state/closed-entries.ts';
 import { decodeGroupKey } from '../../core/state/group-key.ts';
 import { type ClosedEntry, closedEntriesOf } from '../../core/state/slice-image.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
-import type { TaskPorts } from '../../core/task.ts';
 import { Crash, type FaultKind, FaultSwitch } from './fault-switch.ts';
 import {
   type Recount,
@@ -45,29 +40,19 @@ export interface WorldOptions {
   readonly deliverEvery?: number;
 }
 
-const RANGE = { start: '0'.repeat(32), end: 'f'.repeat(32) };
 const STEPS_MAX = 2_000;
 
 export class World {
   readonly records: StreamRecord[];
-  readonly heads = new MemoryCheckpointStore();
-  readonly clock = new MemoryClock(1_000_000);
-  readonly blobs = {
-    items: new MemoryBlobStore(this.clock),
-    objects: new MemoryBlobStore(this.clock),
-  };
-  readonly quarantine = new MemoryQuarantineIndex();
-  readonly source = new MemoryRecordSource();
+  readonly stores: MemoryPorts;
   readonly faultSwitch: FaultSwitch;
   /** Epochs at which a reader looked. */
   readonly epochsSeen = new Set<number>();
-  #nonce = 0;
   /** The environment that works, and where its batch began. */
   #running = 0;
   #batchStart = 0;
   #environments: Aggregator[];
   readonly #options: Required<Omit<WorldOptions, 'faults' | 'knobs'>>;
-  readonly #ports: TaskPorts;
   readonly #recounts = new Map<number, Recount>();
 
   constructor(options: WorldOptions) {
@@ -78,29 +63,19 @@ export class World {
       deliverEvery: options.deliverEvery ?? 0,
     };
     this.records = options.log.map(toStreamRecord);
-    for (const record of this.records) this.source.append(SHARD, record);
+    this.stores = new MemoryPorts(1_000_000, {
+      chainLengthMax: 4,
+      runFanIn: 2,
+      retentionGraceMs: 3_000,
+      replayChunkRecords: 2,
+      ...options.knobs,
+    });
+    for (const record of this.records) this.stores.source.append(SHARD, record);
     this.faultSwitch = new FaultSwitch(
       options.faults ?? new Map(),
       () => this.checkReader(),
       () => this.#overtake(),
     );
-    this.#ports = this.faultSwitch.wrap({
-      heads: this.heads,
-      blobs: this.blobs,
-      clock: this.clock,
-      nonces: { nonce: () => (this.#nonce++).toString(16).padStart(16, '0') },
-      source: this.source,
-      shards: { hashRange: async () => RANGE },
-      quarantine: this.quarantine,
-      knobs: {
-        ...DEFAULT_KNOBS,
-        chainLengthMax: 4,
-        runFanIn: 2,
-        retentionGraceMs: 3_000,
-        replayChunkRecords: 2,
-        ...options.knobs,
-      },
-    });
     this.#environments = Array.from({ length: this.#options.environments }, () =>
       this.#newEnvironment(),
     );
@@ -111,7 +86,7 @@ export class World {
     let next = 0;
     for (let step = 0; next < this.records.length; step++) {
       if (step > STEPS_MAX) throw new Error(`no end after ${STEPS_MAX} invocations`);
-      this.clock.advance(1_000);
+      this.stores.clock.advance(1_000);
       const size = this.#options.batchSizes[step % this.#options.batchSizes.length] as number;
       // The event source may be behind what it was told: it brings some records again.
       const from = Math.max(0, next - (step % 3));
@@ -129,7 +104,7 @@ export class World {
   }
 
   async head(): Promise<Head | null> {
-    const item = await this.heads.readHead(SLICE);
+    const item = await this.stores.heads.readHead(SLICE);
     return item === null ? null : parseHead(item);
   }
 
@@ -138,7 +113,7 @@ export class World {
     const head = await this.head();
     if (head === null) return;
     this.epochsSeen.add(head.epoch);
-    const checkpoint = await restore(smallPlan, head, this.blobs);
+    const checkpoint = await restore(smallPlan, head, this.stores.blobs);
     const prefix = this.records.filter((record) => comparePositions(record, head.cursor) <= 0);
     const expected = this.#recountOf(prefix.length);
     expectEqual(await this.#answers(checkpoint), answersOf(expected), `epoch ${head.epoch}`);
@@ -146,7 +121,8 @@ export class World {
   }
 
   #newEnvironment(): Aggregator {
-    return new Aggregator(smallPlan, createJsonDecoder(smallPlan), this.#ports);
+    const ports = this.faultSwitch.wrap(this.stores);
+    return new Aggregator(smallPlan, createJsonDecoder(smallPlan), ports);
   }
 
   /** True if the invocation answered; otherwise it comes again. A null batch asks for a checkpoint. */
@@ -182,11 +158,11 @@ export class World {
     const next: Head = {
       ...head,
       revision: head.revision + 1,
-      nonce: (this.#nonce++).toString(16).padStart(16, '0'),
+      nonce: this.stores.nonces.nonce(),
       delivered: { sequenceNumber, subSequence },
       deliveredArrivalMs: arrivalMs,
     };
-    const answer = await this.heads.writeHead(headItem(next), head.revision);
+    const answer = await this.stores.heads.writeHead(headItem(next), head.revision);
     return answer.outcome === 'applied';
   }
 
@@ -204,7 +180,7 @@ export class World {
     const head = (await this.head()) as Head;
     const last = this.records.at(-1) as StreamRecord;
     expectEqual(head.cursor.sequenceNumber, last.sequenceNumber, 'final cursor');
-    const listed = await this.quarantine.list(null, 1_000);
+    const listed = await this.stores.quarantine.list(null, 1_000);
     expectEqual(
       listed.map(({ sequenceNumber }) => sequenceNumber),
       this.#recountOf(this.records.length).quarantined,
@@ -235,7 +211,7 @@ export class World {
         ...(image.closed[index] as ClosedEntry[]),
       ];
       for (const run of manifest.runs) {
-        const bytes = await readBlob(this.blobs, SLICE, run);
+        const bytes = await readBlob(this.stores.blobs, SLICE, run);
         const reader = new RunReader(SLICE, run, async (from, to) => bytes.subarray(from, to));
         entries.push(...(await reader.entries(view)));
       }

@@ -1,17 +1,15 @@
 /**
- * The SQLite file of HEADs, small blobs and the quarantine index: how it is opened, its schema and its version.
+ * The SQLite file of HEADs and all small items beside them: how it is opened, its schema and its version.
  *
  * - WAL with synchronous = FULL: a commit that returned survives a power cut.
  * - Every thread opens a connection of its own. Each call is one transaction, and they queue for the one writer's place.
- * - Schema and version are created in one transaction: a crash leaves all or nothing.
+ * - A file of an older version, a new one among them, is brought to today's in one transaction: a crash leaves all or nothing.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
 import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
 import { isBusy, withLocalFaults } from '../local-faults.ts';
 
-/** Version of the schema below. A file of a newer one is refused. */
-const SCHEMA_VERSION = 1;
 /** Marks the file as ours, whatever its name: "TdmC". */
 const APPLICATION_ID = 0x54_64_6d_43;
 /** A transaction takes milliseconds. Who waits this long waits for something that hangs. */
@@ -20,34 +18,61 @@ const BUSY_PAUSE_MS = 5;
 /** What the WAL may keep of the disk after a large transaction. */
 const WAL_BYTES_KEPT = 16 * 1024 * 1024;
 
-const SCHEMA = `
-  CREATE TABLE heads (
-    slice_id TEXT PRIMARY KEY,
-    revision INTEGER NOT NULL,
-    delivered TEXT NOT NULL,
-    body BLOB NOT NULL
-  ) STRICT;
-  CREATE TABLE items (
-    key TEXT PRIMARY KEY,
-    created_ms INTEGER NOT NULL,
-    bytes BLOB NOT NULL
-  ) STRICT;
-  CREATE TABLE quarantine (
-    id TEXT PRIMARY KEY,
-    slice_id TEXT NOT NULL,
-    shard_id TEXT NOT NULL,
-    timeline INTEGER NOT NULL,
-    epoch INTEGER NOT NULL,
-    sequence_number TEXT NOT NULL,
-    sub_sequence INTEGER NOT NULL,
-    arrival_ms INTEGER NOT NULL,
-    partition_key BLOB NOT NULL,
-    reason TEXT NOT NULL,
-    detail BLOB NOT NULL,
-    plan_hash TEXT NOT NULL,
-    data BLOB NOT NULL
-  ) STRICT;
-`;
+/** The step at index N brings a file from version N to N + 1. Files were written by each: a step never changes. */
+const SCHEMA_STEPS = [
+  `
+    CREATE TABLE heads (
+      slice_id TEXT PRIMARY KEY,
+      revision INTEGER NOT NULL,
+      delivered TEXT NOT NULL,
+      body BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE items (
+      key TEXT PRIMARY KEY,
+      created_ms INTEGER NOT NULL,
+      bytes BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE quarantine (
+      id TEXT PRIMARY KEY,
+      slice_id TEXT NOT NULL,
+      shard_id TEXT NOT NULL,
+      timeline INTEGER NOT NULL,
+      epoch INTEGER NOT NULL,
+      sequence_number TEXT NOT NULL,
+      sub_sequence INTEGER NOT NULL,
+      arrival_ms INTEGER NOT NULL,
+      partition_key BLOB NOT NULL,
+      reason TEXT NOT NULL,
+      detail BLOB NOT NULL,
+      plan_hash TEXT NOT NULL,
+      data BLOB NOT NULL
+    ) STRICT;
+  `,
+  `
+    CREATE TABLE inbox (
+      slice_id BLOB NOT NULL,
+      id BLOB NOT NULL,
+      records TEXT NOT NULL,
+      done TEXT,
+      PRIMARY KEY (slice_id, id)
+    ) STRICT;
+    CREATE TABLE active_plan (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      ordinal INTEGER NOT NULL,
+      hash TEXT NOT NULL,
+      pipeline BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE suspicions (
+      slice_id BLOB PRIMARY KEY NOT NULL,
+      sequence_number TEXT NOT NULL,
+      sub_sequence INTEGER NOT NULL,
+      deaths INTEGER NOT NULL,
+      chunk_records INTEGER NOT NULL
+    ) STRICT;
+  `,
+];
+/** A file of a newer version is refused. */
+const SCHEMA_VERSION = SCHEMA_STEPS.length;
 
 export interface CheckpointDatabaseOptions {
   /** Bounds the file, in pages of 4 KiB: a full one answers as a full disk does. Null leaves it to the disk. */
@@ -118,9 +143,9 @@ function prepare(database: DatabaseSync, maxPages: number | null): void {
   }
   if (pragmaNumber(database, 'user_version') === SCHEMA_VERSION) return;
   inTransaction(database, () => {
-    // Another connection may have been first.
-    if (pragmaNumber(database, 'user_version') === SCHEMA_VERSION) return;
-    database.exec(SCHEMA);
+    // Asked again: another connection may have been first, and then no step is left.
+    const version = pragmaNumber(database, 'user_version');
+    for (const step of SCHEMA_STEPS.slice(version)) database.exec(step);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   });

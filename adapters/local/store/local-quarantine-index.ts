@@ -31,13 +31,15 @@ export class LocalQuarantineIndex implements QuarantineIndex {
   readonly #database: CheckpointDatabase;
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
+  readonly #selectList: StatementSync;
 
   constructor(database: CheckpointDatabase) {
     this.#database = database;
     this.#insert = database.prepare(
       `INSERT INTO quarantine (id, ${COLUMNS}) VALUES (?${', ?'.repeat(12)}) ON CONFLICT DO NOTHING`,
     );
-    this.#select = database.prepare(
+    this.#select = database.prepare(`SELECT ${COLUMNS} FROM quarantine WHERE id = ?`);
+    this.#selectList = database.prepare(
       `SELECT ${COLUMNS} FROM quarantine WHERE id > ? ORDER BY id LIMIT ?`,
     );
   }
@@ -49,10 +51,19 @@ export class LocalQuarantineIndex implements QuarantineIndex {
     });
   }
 
+  async get(id: string): Promise<QuarantinedRecord | null> {
+    // SQLite would take half of a surrogate pair for U+FFFD, and find another record.
+    if (!id.isWellFormed()) return null;
+    return this.#database.run('read a quarantined record', () => {
+      const row = this.#select.get(id);
+      return row === undefined ? null : toRecord(row as unknown as QuarantineRow);
+    });
+  }
+
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
     assert(limit > 0, 'list-limit-is-positive');
     return this.#database.run('read the quarantine', () => {
-      const rows = this.#select.all(after ?? '', limit) as unknown[] as QuarantineRow[];
+      const rows = this.#selectList.all(after ?? '', limit) as unknown[] as QuarantineRow[];
       return rows.map(toRecord);
     });
   }

@@ -7,8 +7,10 @@ import { describe, expect, it } from 'vitest';
 import { CheckpointDatabase } from '../../../adapters/local/store/checkpoint-database.ts';
 import { LocalCheckpointStore } from '../../../adapters/local/store/local-checkpoint-store.ts';
 import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
+import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-registry.ts';
 import { LocalQuarantineIndex } from '../../../adapters/local/store/local-quarantine-index.ts';
 import type { HeadItem, QuarantinedRecord } from '../../../core/ports.ts';
+import { writeVersion1 } from './store-version-1.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const clock = { nowMs: () => 1_700_000_000_000 };
@@ -130,13 +132,13 @@ describe('a checkpoint store file', () => {
     const path = await databasePath();
     CheckpointDatabase.open(path).close();
     const raw = new DatabaseSync(path);
-    raw.exec('PRAGMA user_version = 2');
+    raw.exec('PRAGMA user_version = 3');
     raw.close();
     const before = await readFile(path);
     expect(() => CheckpointDatabase.open(path)).toThrow(
       expect.objectContaining({
         name: 'NewerFormatFault',
-        message: expect.stringContaining('has format 2, this version reads up to 1'),
+        message: expect.stringContaining('has format 3, this version reads up to 2'),
         hint: expect.stringContaining('upgrade'),
       }),
     );
@@ -238,35 +240,51 @@ describe('a checkpoint store file', () => {
 });
 
 describe('threads of one process', () => {
-  it('open a new store at once, and each flip of HEAD has one winner', async () => {
-    const [threads, flips] = [4, 25];
-    for (let round = 0; round < 3; round++) {
-      const path = await databasePath();
-      const gate = new SharedArrayBuffer(4);
-      const workers = Array.from({ length: threads }, (_, thread) => {
-        const workerData = { path, thread, threads, flips, gate };
-        return new Worker(new URL('./store-racer.ts', import.meta.url), { workerData });
-      });
-      const revisions = await Promise.all(workers.map(raceOf(gate, threads)));
-      const all = revisions.flat().sort((a, b) => a - b);
-      expect(all).toEqual(Array.from({ length: threads * flips }, (_, index) => index + 1));
-      const database = CheckpointDatabase.open(path);
-      const last = await new LocalCheckpointStore(database).readHead('slice-a');
-      expect(last?.revision).toBe(threads * flips);
-      const items = await new LocalItemStore(database, clock).list('', null, 1000);
-      expect(items).toHaveLength(threads * flips);
-      database.close();
-    }
-  });
+  it.each([
+    ['a new store', () => {}],
+    ['a store of version 1', writeVersion1],
+  ])(
+    'open %s at once, and each flip of HEAD and each activation has one winner',
+    async (_, make) => {
+      const [threads, flips] = [4, 25];
+      for (let round = 0; round < 3; round++) {
+        const path = await databasePath();
+        make(path);
+        const gate = new SharedArrayBuffer(4);
+        const workers = Array.from({ length: threads }, (_, thread) => {
+          const workerData = { path, thread, threads, flips, gate };
+          return new Worker(new URL('./store-racer.ts', import.meta.url), { workerData });
+        });
+        const written = await Promise.all(workers.map(raceOf(gate, threads)));
+        const dense = Array.from({ length: threads * flips }, (_, index) => index + 1);
+        expect(written.flatMap(({ revisions }) => revisions).sort((a, b) => a - b)).toEqual(dense);
+        expect(written.flatMap(({ ordinals }) => ordinals).sort((a, b) => a - b)).toEqual(dense);
+        const database = CheckpointDatabase.open(path);
+        const last = await new LocalCheckpointStore(database).readHead('slice-a');
+        expect(last?.revision).toBe(threads * flips);
+        const items = await new LocalItemStore(database, clock).list('slice-a/', null, 1000);
+        expect(items).toHaveLength(threads * flips);
+        const active = await new LocalPlanRegistry(database).active();
+        const winner = written.findIndex(({ ordinals }) => ordinals.includes(threads * flips));
+        expect(active).toEqual({ ordinal: threads * flips, hash: `${winner}`, pipeline: '{}' });
+        database.close();
+      }
+    },
+  );
 });
 
-/** The revisions that a racer wrote; all begin when the last of them is ready. */
-function raceOf(gate: SharedArrayBuffer, threads: number): (worker: Worker) => Promise<number[]> {
+interface Written {
+  readonly revisions: readonly number[];
+  readonly ordinals: readonly number[];
+}
+
+/** What a racer wrote; all begin when the last of them is ready. */
+function raceOf(gate: SharedArrayBuffer, threads: number): (worker: Worker) => Promise<Written> {
   const ready = new Int32Array(gate);
   return (worker) =>
     new Promise((resolve, reject) => {
       worker.on('error', reject);
-      worker.on('message', (message: 'ready' | number[]) => {
+      worker.on('message', (message: 'ready' | Written) => {
         if (message !== 'ready') resolve(message);
         else if (Atomics.add(ready, 0, 1) + 1 === threads) Atomics.notify(ready, 0);
       });

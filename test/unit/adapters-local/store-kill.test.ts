@@ -6,14 +6,19 @@ import { expect, it } from 'vitest';
 import { CheckpointDatabase } from '../../../adapters/local/store/checkpoint-database.ts';
 import { FileObjectStore } from '../../../adapters/local/store/file-object-store.ts';
 import { LocalCheckpointStore } from '../../../adapters/local/store/local-checkpoint-store.ts';
+import { LocalInbox } from '../../../adapters/local/store/local-inbox.ts';
 import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
+import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-registry.ts';
+import { LocalSuspicionStore } from '../../../adapters/local/store/local-suspicion-store.ts';
+import { writeVersion1 } from './store-version-1.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const WRITER = fileURLToPath(new URL('./store-writer.ts', import.meta.url));
+const REQUEST_WRITER = fileURLToPath(new URL('./store-request-writer.ts', import.meta.url));
 
-/** Runs the writer, and kills it when it has acknowledged `flips` more; the last acknowledged revision. */
-async function writeUntilKilled(folder: string, flips: number): Promise<number> {
-  const child = spawn(process.execPath, [WRITER, folder], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs the writer, and kills it when it has acknowledged `flips` more; the last acknowledged number. */
+async function writeUntilKilled(writer: string, folder: string, flips: number): Promise<number> {
+  const child = spawn(process.execPath, [writer, folder], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [printed, complaints] = ['', ''];
   child.stderr.on('data', (chunk) => {
     complaints += chunk;
@@ -31,7 +36,7 @@ it('what was acknowledged is there after SIGKILL, and HEAD never names what is n
   const folder = await temporaryFolder();
   let before = 0;
   for (const flips of [1, 7, 20]) {
-    const acknowledged = await writeUntilKilled(folder, flips);
+    const acknowledged = await writeUntilKilled(WRITER, folder, flips);
     expect(acknowledged).toBeGreaterThanOrEqual(before + flips);
 
     const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
@@ -53,6 +58,38 @@ it('what was acknowledged is there after SIGKILL, and HEAD never names what is n
     const orphan = before + 1;
     await items.delete([`slice-a/delta/${orphan}`]);
     await objects.delete([`slice-a/base/${orphan}`]);
+    database.close();
+  }
+});
+
+it('requests, plans and suspicions that were acknowledged are there after SIGKILL, each whole', async () => {
+  const folder = await temporaryFolder();
+  // The first to open it extends it.
+  writeVersion1(join(folder, 'checkpoint.db'));
+  let before = 0;
+  for (const rounds of [1, 7, 20]) {
+    const acknowledged = await writeUntilKilled(REQUEST_WRITER, folder, rounds);
+    expect(acknowledged).toBeGreaterThanOrEqual(before + rounds);
+
+    const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
+    const plan = await new LocalPlanRegistry(database).active();
+    before = plan?.ordinal ?? 0;
+    // The kill may have come between a commit and its acknowledgement.
+    expect([acknowledged, acknowledged + 1]).toContain(before);
+    expect(plan?.pipeline).toBe(`${before} `.repeat(2000));
+    const suspicion = await new LocalSuspicionStore(database).read('slice-a');
+    // Of this round, or of the next one that was cut off.
+    expect([before, before + 1]).toContain(suspicion?.deaths);
+    expect(suspicion?.chunkRecords).toBe(suspicion?.deaths);
+
+    const requests = await new LocalInbox(database).list('slice-a', null, 1000);
+    expect([before, before + 1]).toContain(requests.length);
+    for (const [at, { id, records, done }] of requests.entries()) {
+      expect(id).toBe(String(at + 1).padStart(6, '0'));
+      expect(records).toEqual(Array.from({ length: 200 }, (_, index) => `${at + 1}/${index}`));
+      if (done === null) expect(at).toBe(before);
+      else expect(done).toEqual({ timeline: 0, epoch: at + 1, redriven: records, refused: [] });
+    }
     database.close();
   }
 });

@@ -1,8 +1,12 @@
-/** A thread that flips one HEAD in competition with others, and sends the revisions that it wrote. */
+/**
+ * A thread that flips one HEAD and activates plans in competition with others, and sends the revisions and the ordinals that
+ * it wrote.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { CheckpointDatabase } from '../../../adapters/local/store/checkpoint-database.ts';
 import { LocalCheckpointStore } from '../../../adapters/local/store/local-checkpoint-store.ts';
 import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
+import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-registry.ts';
 
 const { path, thread, threads, flips, gate } = workerData as {
   path: string;
@@ -19,11 +23,13 @@ for (let seen = Atomics.load(ready, 0); seen < threads; seen = Atomics.load(read
 
 const database = CheckpointDatabase.open(path);
 const heads = new LocalCheckpointStore(database);
+const plans = new LocalPlanRegistry(database);
 const items = new LocalItemStore(database, { nowMs: () => 0 });
 const delivered = '0';
 const body = new Uint8Array(600).fill(thread);
 await heads.createHead({ sliceId: 'slice-a', revision: 0, delivered, body });
 const written: number[] = [];
+const ordinals: number[] = [];
 for (let attempt = 0; written.length < flips; attempt++) {
   if (attempt > 100_000) throw new Error('a thread loses every race');
   const revision = ((await heads.readHead('slice-a'))?.revision ?? 0) + 1;
@@ -33,5 +39,11 @@ for (let attempt = 0; written.length < flips; attempt++) {
   written.push(revision);
   await items.create(`slice-a/delta/${revision}`, body);
 }
+for (let attempt = 0; ordinals.length < flips; attempt++) {
+  if (attempt > 100_000) throw new Error('a thread loses every race');
+  const ordinal = ((await plans.active())?.ordinal ?? 0) + 1;
+  const answer = await plans.activate({ ordinal, hash: `${thread}`, pipeline: '{}' });
+  if (answer === 'applied') ordinals.push(ordinal);
+}
 database.close();
-parentPort?.postMessage(written);
+parentPort?.postMessage({ revisions: written, ordinals });

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { hashKeyOfPartition } from '../../../adapters/local/stream/hash-range.ts';
+import { decimalOfHashKey, hashKeyOfPartition } from '../../../adapters/local/stream/hash-range.ts';
 import type { LocalStream } from '../../../adapters/local/stream/local-stream.ts';
 import { parseSequenceNumber } from '../../../adapters/local/stream/sequence-number.ts';
 import { compareSequenceNumbers } from '../../../core/position.ts';
@@ -79,6 +79,21 @@ describe('appending to the local stream', () => {
     ]);
     expect(low?.shardId).toBe(SHARD_0);
     expect(high?.shardId).toBe(SHARD_1);
+  });
+
+  it('brings one record to each shard, in one append, by the ends of their ranges', () => {
+    const stream = openStream({ shardCount: 256 });
+    const shards = stream.shards();
+    for (const end of ['start', 'end'] as const) {
+      const appended = stream.append(
+        shards.map(({ range }) => ({
+          ...entry('same'),
+          explicitHashKey: decimalOfHashKey(range[end]),
+        })),
+      );
+      expect(appended.map(({ shardId }) => shardId)).toEqual(shards.map(({ shardId }) => shardId));
+    }
+    for (const { shardId } of shards) expect(stream.tip(shardId).count).toBe(2);
   });
 
   it('never lets the arrival time of a shard go back, although the clock may', () => {

@@ -52,17 +52,30 @@ export const someHead: Head = {
   delivered: { sequenceNumber: '49590338271490256608559692538361571096', subSequence: 0 },
   deliveredArrivalMs: 1_700_000_000_000,
   watermarkMs: -1.5,
-  digest: new Digest(15, 0x12345678, 0x9abcdef0),
-  counts: { folded: 1, duplicates: 2, late: 3, quarantined: 4, unmatched: 5 },
+  digest: new Digest(21, 0x12345678, 0x9abcdef0),
+  counts: { folded: 1, duplicates: 2, late: 3, quarantined: 4, unmatched: 5, heartbeats: 6 },
   entryCount: 300,
   stateBytes: 70_000,
   chainLength: 8,
   chainBytes: 9_000,
   base: blobAt('base', 9),
+  baseCursor: { sequenceNumber: '49590338271490256608559692538361571090', subSequence: 0 },
   delta: blobAt('delta', 17, { place: 'item' }),
   collectBelow: 3,
-  floor: { epoch: 9, sinceMs: 1_700_000_000_001 },
+  replayFrom: { sequenceNumber: '49590338271490256608559692538361571080', subSequence: 2 },
+  floor: {
+    epoch: 9,
+    cursor: { sequenceNumber: '49590338271490256608559692538361571090', subSequence: 0 },
+    sinceMs: 1_700_000_000_001,
+  },
   flippedMs: 1_700_000_000_002,
+  previous: {
+    planHash: 'fedcba98765432100123456789abcdef',
+    base: blobAt('base', 5),
+    delta: blobAt('delta', 7),
+    cursor: { sequenceNumber: '49590338271490256608559692538361571085', subSequence: 0 },
+    sinceMs: 1_700_000_000_000,
+  },
 };
 
 const isDetected = (error: unknown) =>

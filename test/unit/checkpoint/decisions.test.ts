@@ -3,7 +3,7 @@ import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compa
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, isCollectable } from '../../../core/checkpoint/retention.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
-import { blobAt, runAt } from './blob-fixture.ts';
+import { blobAt, runAt, someHead } from './blob-fixture.ts';
 
 const knobs = {
   ...DEFAULT_KNOBS,
@@ -58,6 +58,8 @@ describe('merging runs', () => {
 
 describe('the floor', () => {
   const GRACE_MS = 100;
+  /** The cursor of an epoch. */
+  const at = (epoch: number) => ({ sequenceNumber: String(epoch * 10), subSequence: 0 });
 
   it.each([
     [
@@ -90,10 +92,34 @@ describe('the floor', () => {
       { epoch: 0, sinceMs: 999 },
     ],
   ])('%s', (_, collectBelow, floor, previousBaseEpoch, nowMs, limit, next) => {
-    expect(decideFloor({ collectBelow, floor }, previousBaseEpoch, nowMs, GRACE_MS)).toEqual({
+    const head = {
+      collectBelow,
+      replayFrom: at(collectBelow),
+      floor: { ...floor, cursor: at(floor.epoch) },
+      base: previousBaseEpoch === 0 ? null : blobAt('base', previousBaseEpoch),
+      baseCursor: at(previousBaseEpoch),
+    };
+    expect(decideFloor(head, null, nowMs, GRACE_MS)).toEqual({
       collectBelow: limit,
-      floor: next,
+      replayFrom: at(limit),
+      floor: { ...next, cursor: at(next.epoch) },
     });
+  });
+
+  it('does not pass what a rollback to the plan before may need', () => {
+    const { previous } = someHead;
+    const pending = { epoch: 9, cursor: at(9), sinceMs: 0 };
+    const head = {
+      collectBelow: 3,
+      replayFrom: at(3),
+      floor: pending,
+      base: null,
+      baseCursor: at(0),
+    };
+    expect(decideFloor(head, previous, 1_000, GRACE_MS).collectBelow).toBe(3);
+    expect(decideFloor(head, null, 1_000, GRACE_MS).collectBelow).toBe(9);
+    const needed = { ...head, floor: { ...pending, epoch: 5 } };
+    expect(decideFloor(needed, previous, 1_000, GRACE_MS).collectBelow).toBe(5);
   });
 });
 

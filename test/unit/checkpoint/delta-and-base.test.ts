@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ByteReader, ByteWriter } from '../../../core/bytes.ts';
+import { ByteReader, ByteWriter, FORMAT_VERSION } from '../../../core/bytes.ts';
 import { type BaseHeader, decodeBase, encodeBase } from '../../../core/checkpoint/base.ts';
 import { type DeltaHeader, decodeDelta, encodeDelta } from '../../../core/checkpoint/delta.ts';
-import { FORMAT_VERSION } from '../../../core/checkpoint/envelope.ts';
 import {
   decodeManifest,
   EMPTY_MANIFEST,
@@ -89,7 +88,7 @@ describe.each([
     new DataView(newer.buffer).setUint32(end, crc32c(newer.subarray(0, end)), true);
     expect(() => decode(newer, SLICE, reference)).toThrow(NewerFormatFault);
     expect(() => decode(newer, SLICE, reference)).toThrow(
-      `${kind} 17 of ${SLICE} has format 2; this version reads up to 1`,
+      `${kind} 17 of ${SLICE} has format 3; this version reads up to 2`,
     );
   });
 });

@@ -3,16 +3,10 @@
  * two epochs, the second with a base and a run. Nothing here may change: a file of a published version would not be that
  * slice's any more.
  */
-import { CountingNonces } from '../../../adapters/memory/counting-nonces.ts';
-import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
-import { MemoryCheckpointStore } from '../../../adapters/memory/memory-checkpoint-store.ts';
-import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
-import { MemoryQuarantineIndex } from '../../../adapters/memory/memory-quarantine-index.ts';
-import { MemoryRecordSource } from '../../../adapters/memory/memory-record-source.ts';
+import { MemoryPorts } from '../../../adapters/memory/memory-ports.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
-import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
 import type { HeadItem, StreamRecord } from '../../../core/ports.ts';
-import { SliceTask } from '../../../core/task.ts';
+import { SliceTask } from '../../../core/task/slice-task.ts';
 import { SHARD, SLICE } from '../../world/small-log.ts';
 import { planOf } from '../state/fold-fixture.ts';
 
@@ -72,26 +66,11 @@ export interface GoldenObjects {
 
 /** What today's code stores for the slice. */
 export async function storeGoldenSlice(): Promise<GoldenObjects> {
-  const clock = new MemoryClock(1_700_000_100_000);
-  const heads = new MemoryCheckpointStore();
-  const blobs = { items: new MemoryBlobStore(clock), objects: new MemoryBlobStore(clock) };
-  const source = new MemoryRecordSource();
+  const ports = new MemoryPorts(1_700_000_100_000, { chainLengthMax: 2 });
+  const { heads, blobs, source } = ports;
   for (let index = 0; index < 8; index++) source.append(SHARD, recordAt(index));
-  const task = new SliceTask(
-    { sliceId: SLICE, shardId: SHARD },
-    goldenPlan,
-    createJsonDecoder(goldenPlan),
-    {
-      heads,
-      blobs,
-      clock,
-      nonces: new CountingNonces(),
-      source,
-      shards: { hashRange: async () => ({ start: '0'.repeat(32), end: 'f'.repeat(32) }) },
-      quarantine: new MemoryQuarantineIndex(),
-      knobs: { ...DEFAULT_KNOBS, chainLengthMax: 2 },
-    },
-  );
+  const identity = { sliceId: SLICE, shardId: SHARD };
+  const task = new SliceTask(identity, goldenPlan, createJsonDecoder(goldenPlan), ports);
   await task.deliver([0, 1, 2, 3].map(recordAt), () => 60_000);
   await task.deliver([4, 5, 6, 7].map(recordAt), () => 60_000);
   const stored = new Map<string, Uint8Array>();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { FORMAT_VERSION } from '../../../core/bytes.ts';
 import {
   assertSuccession,
   firstHead,
@@ -17,6 +18,7 @@ const first = firstHead({
   sliceId: 'slice-0',
   shardId: 'shardId-0',
   range: { start: '0'.repeat(32), end: 'f'.repeat(32) },
+  planOrdinal: 0,
   planHash: '0'.repeat(32),
   nonce: '0'.repeat(16),
 });
@@ -37,7 +39,7 @@ describe('HEAD', () => {
     ['with something in every field', someHead],
     ['of a slice that has folded nothing', first],
     ['of each status', { ...someHead, status: 'SEALED' as const }],
-    ['that no base was written for', { ...someHead, base: null, chainLength: 17 }],
+    ['that no base was written for', { ...someHead, base: null, chainLength: 17, collectBelow: 0 }],
   ])('comes back from its bytes: %s', (_, head) => {
     expect(plainly(parseHead(headItem(head)))).toEqual(plainly(head));
   });
@@ -59,15 +61,31 @@ describe('HEAD', () => {
       cursor: position,
       delivered: position,
       digest: new Digest(large, 0xffffffff, 0xffffffff),
-      counts: { folded: large - 4, duplicates: 1, late: 1, quarantined: 1, unmatched: 1 },
+      counts: {
+        folded: large - 5,
+        duplicates: 1,
+        late: 1,
+        quarantined: 1,
+        unmatched: 1,
+        heartbeats: 1,
+      },
       entryCount: large,
       stateBytes: large,
       chainLength: large,
       chainBytes: large,
       base: blobAt('base', large, far),
+      baseCursor: position,
       delta: blobAt('delta', large, far),
       collectBelow: large,
-      floor: { epoch: large, sinceMs: large },
+      replayFrom: position,
+      floor: { epoch: large, cursor: position, sinceMs: large },
+      previous: {
+        planHash: someHead.planHash,
+        base: blobAt('base', large, far),
+        delta: blobAt('delta', large, far),
+        cursor: position,
+        sinceMs: large,
+      },
     };
     const item = headItem(head);
     const byteLength = item.body.length + item.delivered.length + item.sliceId.length + 40;
@@ -87,10 +105,10 @@ describe('HEAD', () => {
 
   it('refuses a newer format by name, and says what to do', () => {
     const newer = resealed(headItem(someHead), (body) => {
-      body[4] = 2;
+      body[4] = FORMAT_VERSION + 1;
     });
     expect(() => parseHead(newer)).toThrow(NewerFormatFault);
-    expect(() => parseHead(newer)).toThrow(/HEAD of slice-000000000000 has format 2.* up to 1/);
+    expect(() => parseHead(newer)).toThrow(/HEAD of slice-000000000000 has format 3.* up to 2/);
   });
 
   it.each<[string, Partial<HeadItem>]>([

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compareBytes } from '../../../core/bytes.ts';
+import { compareBytes, FORMAT_VERSION } from '../../../core/bytes.ts';
 import type { RunReference } from '../../../core/checkpoint/manifest.ts';
 import { encodeRun, RunReader, type RunView } from '../../../core/checkpoint/run.ts';
 import { crc32c } from '../../../core/crc32c.ts';
@@ -81,13 +81,13 @@ describe('a small run', () => {
   it('is refused by name when its format is newer', async () => {
     const bytes = run.bytes.slice();
     const { indexOffset } = run.reference;
-    bytes[indexOffset + 4] = 2;
+    bytes[indexOffset + 4] = FORMAT_VERSION + 1;
     const end = bytes.length - 4;
     const checksum = crc32c(bytes.subarray(indexOffset, end));
     new DataView(bytes.buffer).setUint32(end, checksum, true);
     const answer = readerOf({ ...run, bytes }).entries(plan.views[0]!);
     await expect(answer).rejects.toThrow(NewerFormatFault);
-    await expect(answer).rejects.toThrow(/run 3 \(0000000000000003\) of slice-0+ has format 2/);
+    await expect(answer).rejects.toThrow(/run 3 \(0000000000000003\) of slice-0+ has format 3/);
   });
 
   it('has the same bytes for the same entries, in whatever order and partials they came', () => {

@@ -47,6 +47,7 @@ describe('a valid pipeline file', () => {
       zone: 'UTC',
       latenessMs: 60_000,
       skewMs: null,
+      idleMs: null,
       category: null,
       dedupe: null,
       fields: [],
@@ -92,6 +93,7 @@ describe('a valid pipeline file', () => {
       zone: 'America/New_York',
       latenessMs: 7_200_000,
       skewMs: 60_000,
+      idleMs: null,
       category: ['type'],
       dedupe: { path: ['event_id'], withinMs: 300_000 },
       fields: [['a.b'], ['delay'], ['origin']],
@@ -242,7 +244,7 @@ describe('an invalid pipeline file', () => {
       'views.v.group_by: found an array, expected no property of this name (did you mean "groupBy"?)',
     ]);
     expect(complaints({ time: { tz: 'UTC' } })).toEqual([
-      'time.tz: found "UTC", expected no property of this name (the properties here are field, unit, zone, lateness, skew)',
+      'time.tz: found "UTC", expected no property of this name (the properties here are field, unit, zone, lateness, skew, idle)',
     ]);
     expect(complaints({ 'odd name': 1 })[0]).toMatch(/^\["odd name"\]: /);
   });

@@ -10,7 +10,7 @@ async function list(queries: Queries, asking: Record<string, string | string[]> 
 }
 
 /** An index that has not heard of anything yet. */
-const deaf: QuarantineIndex = { put: async () => {}, list: async () => [] };
+const deaf: QuarantineIndex = { put: async () => {}, get: async () => null, list: async () => [] };
 
 async function worldWithBad(): Promise<QueryWorld> {
   const world = new QueryWorld();
@@ -70,6 +70,7 @@ describe('the quarantine listing', () => {
     const before = await list(world.queries);
     const late: QuarantineIndex = {
       put: async () => {},
+      get: (id) => world.quarantine.get(id),
       list: async (after, limit) => {
         // The slice flips and lists between the reads of HEAD and of the index.
         if (after === null) await world.deliver(1, 'later');
@@ -85,6 +86,7 @@ describe('the quarantine listing', () => {
     const all = await list(world.queries);
     const moved: QuarantineIndex = {
       put: async () => {},
+      get: (id) => world.quarantine.get(id),
       list: async (after, limit) => {
         const good = { t: 1_000, origin: 'LAX', to: 'X', delay: 1 };
         if (after === null) for (const shard of [0, 1]) await world.deliver(shard, good);

@@ -2,18 +2,14 @@
  * A pipeline of several shards whose slices are written by real tasks, and the queries over it. Late records are folded
  * (`update`), so what a view must show of any prefix of the shards is a plain grouping of their records.
  */
-import { CountingNonces } from '../../../adapters/memory/counting-nonces.ts';
-import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
-import { MemoryCheckpointStore } from '../../../adapters/memory/memory-checkpoint-store.ts';
-import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
-import { MemoryQuarantineIndex } from '../../../adapters/memory/memory-quarantine-index.ts';
-import { MemoryRecordSource } from '../../../adapters/memory/memory-record-source.ts';
-import { Aggregator, sliceIdOf } from '../../../core/aggregator.ts';
+import { MemoryPorts, WHOLE_RANGE } from '../../../adapters/memory/memory-ports.ts';
+import { Aggregator } from '../../../core/aggregator.ts';
 import { firstHead, headItem, parseHead } from '../../../core/checkpoint/head.ts';
+import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
-import { DEFAULT_KNOBS, type Knobs } from '../../../core/knobs.ts';
+import type { Knobs } from '../../../core/knobs.ts';
 import type { StreamRecord } from '../../../core/ports.ts';
 import { Queries, type QueryPorts } from '../../../core/query/queries.ts';
 import type { QueryProblem } from '../../../core/query/query-problem.ts';
@@ -55,26 +51,37 @@ export function shardIdOf(index: number): string {
 }
 
 export class QueryWorld {
-  readonly heads = new MemoryCheckpointStore();
-  readonly clock = new MemoryClock(1_000_000);
-  readonly blobs = {
-    items: new MemoryBlobStore(this.clock),
-    objects: new MemoryBlobStore(this.clock),
-  };
-  readonly quarantine = new MemoryQuarantineIndex();
-  readonly source = new MemoryRecordSource();
+  readonly ports: MemoryPorts;
   readonly queries: Queries;
   /** What each shard's slice holds, by shard. */
   readonly delivered = new Map<number, (Flight | string)[]>();
-  readonly #nonces = new CountingNonces();
-  readonly #knobs: Knobs;
   #owners: Aggregator[];
   #deliveries = 0;
 
   constructor(knobs: Partial<Knobs> = {}, owners = 1) {
-    this.#knobs = { ...DEFAULT_KNOBS, chainLengthMax: 3, runFanIn: 2, ...knobs };
+    this.ports = new MemoryPorts(1_000_000, { chainLengthMax: 3, runFanIn: 2, ...knobs });
     this.#owners = Array.from({ length: owners }, () => this.#newOwner());
     this.queries = this.newQueries();
+  }
+
+  get heads() {
+    return this.ports.heads;
+  }
+
+  get clock() {
+    return this.ports.clock;
+  }
+
+  get blobs() {
+    return this.ports.blobs;
+  }
+
+  get quarantine() {
+    return this.ports.quarantine;
+  }
+
+  get source() {
+    return this.ports.source;
   }
 
   newQueries(ports: Partial<QueryPorts> = {}): Queries {
@@ -107,10 +114,10 @@ export class QueryWorld {
   /** Gives a shard its slice, before any record. */
   async openSlice(shard: number): Promise<void> {
     const shardId = shardIdOf(shard);
-    const range = { start: '0'.repeat(32), end: 'f'.repeat(32) };
-    const identity = { sliceId: sliceIdOf(shardId), shardId, range };
-    const nonce = this.#nonces.nonce();
-    await this.heads.createHead(headItem(firstHead({ ...identity, planHash: plan.hash, nonce })));
+    const identity = { sliceId: sliceIdOf(shardId), shardId, range: WHOLE_RANGE };
+    const nonce = this.ports.nonces.nonce();
+    const planned = { planOrdinal: 0, planHash: plan.hash };
+    await this.heads.createHead(headItem(firstHead({ ...identity, ...planned, nonce })));
   }
 
   async checkpoint(shard: number): Promise<void> {
@@ -129,18 +136,7 @@ export class QueryWorld {
   }
 
   #newOwner(): Aggregator {
-    const { heads, blobs, quarantine, source, clock } = this;
-    const ports = {
-      heads,
-      blobs,
-      quarantine,
-      source,
-      clock,
-      nonces: this.#nonces,
-      shards: { hashRange: async () => ({ start: '0'.repeat(32), end: 'f'.repeat(32) }) },
-      knobs: this.#knobs,
-    };
-    return new Aggregator(plan, createJsonDecoder(plan), ports);
+    return new Aggregator(plan, createJsonDecoder(plan), this.ports);
   }
 
   #record(ordinal: number, flight: Flight | string): StreamRecord {

@@ -19,7 +19,7 @@ describe('the status', () => {
     expect(await statusOf(new QueryWorld().queries)).toEqual({
       pipeline: 'flights',
       plan: { ordinal: 0, hash: plan.hash },
-      records: { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0 },
+      records: { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 },
       digest: '0000000000000000',
       watermark: null,
       slices: [],
@@ -37,6 +37,7 @@ describe('the status', () => {
       late: 0,
       quarantined: 1,
       unmatched: 0,
+      heartbeats: 0,
     });
     expect(status.watermark).toBe('1969-12-31T23:59:57.000Z');
     const digest = new Digest();
@@ -66,6 +67,7 @@ describe('the status', () => {
       timeline: 0,
       epoch: 2,
       generation: 0,
+      plan: 0,
       revision: 3,
       cursor: '20',
       delivered: '20',

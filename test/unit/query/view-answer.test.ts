@@ -186,7 +186,10 @@ describe('the answer of a view', () => {
     const asked = parseViewRequest(plan, 'by_origin', [['limit', '1']]);
     const [part] = parts;
     if (!asked.ok || part === undefined) throw new Error('no question');
-    const page = await readRows(asked.value, parts, new RunCache(world.blobs));
+    const page = await readRows(asked.value, parts, {
+      runs: new RunCache(world.blobs),
+      throwsMissing: true,
+    });
     const answerOfSlices = (count: number) => {
       const many = Array.from({ length: count }, () => part);
       return viewAnswer(plan, asked.value, { ...rest, parts: many }, page, 0);

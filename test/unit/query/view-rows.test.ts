@@ -228,7 +228,12 @@ describe('the rows of a view', () => {
     const rows = (asking: Record<string, string>, bytesMax: number) => {
       const asked = parseViewRequest(plan, 'by_origin', parametersOf(asking));
       if (!asked.ok) throw new Error(JSON.stringify(asked.problem));
-      return readRows(asked.value, parts, new RunCache(world.blobs), bytesMax);
+      return readRows(
+        asked.value,
+        parts,
+        { runs: new RunCache(world.blobs), throwsMissing: true },
+        bytesMax,
+      );
     };
     await expect(rows({ order: 'flights' }, 100_000)).rejects.toMatchObject({
       problem: { status: 400, code: 'too-many-rows', path: 'order' },

@@ -47,7 +47,7 @@ export function foldAll(plan: Plan, data: readonly unknown[]): SliceState {
 export function rowsOf(state: SliceState): Record<string, Record<string, unknown[]>> {
   state.commit();
   const { image } = state;
-  const { views } = image.source();
+  const views = image.source().views.slice(0, -1);
   return Object.fromEntries(
     views.map(({ view, open }, index) => [
       view.name,

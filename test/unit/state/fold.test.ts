@@ -70,6 +70,7 @@ describe('a bad record', () => {
       late: 0,
       quarantined: 1,
       unmatched: 0,
+      heartbeats: 0,
     });
     const [record] = state.quarantined;
     const { sequenceNumber, subSequence, partitionKey, arrivalMs } = original;

@@ -1,60 +1,156 @@
 /**
- * One or two slices over stores in memory, with tasks made at will: each is a process of its own.
+ * One or two slices over stores in memory, with tasks made at will: each is a process of its own, under a plan and with a
+ * decoder of its own.
  */
-import { CountingNonces } from '../../../adapters/memory/counting-nonces.ts';
-import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
-import { MemoryCheckpointStore } from '../../../adapters/memory/memory-checkpoint-store.ts';
-import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
-import { MemoryQuarantineIndex } from '../../../adapters/memory/memory-quarantine-index.ts';
-import { MemoryRecordSource } from '../../../adapters/memory/memory-record-source.ts';
+import { MemoryPorts } from '../../../adapters/memory/memory-ports.ts';
 import { readBlob } from '../../../core/checkpoint/blobs.ts';
 import { type Head, headItem, parseHead } from '../../../core/checkpoint/head.ts';
+import { type BlobReference, blobKey } from '../../../core/checkpoint/names.ts';
 import { type EpochReference, load } from '../../../core/checkpoint/restore.ts';
 import { RunReader } from '../../../core/checkpoint/run.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
-import { DEFAULT_KNOBS, type Knobs } from '../../../core/knobs.ts';
-import type { CheckpointStore, StreamRecord } from '../../../core/ports.ts';
+import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
+import type { Plan } from '../../../core/definition/plan.ts';
+import type { Knobs } from '../../../core/knobs.ts';
+import {
+  type CheckpointStore,
+  quarantineId,
+  type RedriveRequest,
+  requestId,
+  type StreamRecord,
+} from '../../../core/ports.ts';
 import type { ClosedEntry } from '../../../core/state/slice-image.ts';
-import { SliceTask, type TaskPorts } from '../../../core/task.ts';
-import { randomLog, SHARD, SLICE, smallPlan, toStreamRecord } from '../../world/small-log.ts';
+import { SliceTask, type TaskPorts } from '../../../core/task/slice-task.ts';
+import { FaultSwitch, type Life } from '../../world/fault-switch.ts';
+import {
+  randomLog,
+  SHARD,
+  SLICE,
+  type SmallRecord,
+  smallPlan,
+  toStreamRecord,
+} from '../../world/small-log.ts';
 import { emptyState, mergedText } from '../state/fold-fixture.ts';
 
 export const PLENTY = () => 60_000;
 
-const RANGE = { start: '0'.repeat(32), end: 'f'.repeat(32) };
+/** Time enough for `calls` looks at the clock, then none. */
+export function timeFor(calls: number): () => number {
+  let left = calls;
+  return () => (left-- > 0 ? 60_000 : 0);
+}
+
+export interface Code {
+  readonly plan?: Plan;
+  readonly decoder?: RecordDecoder;
+}
+
+const NOTHING = async () => {};
+
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 export class TaskWorld {
   readonly records: StreamRecord[];
-  readonly heads = new MemoryCheckpointStore();
-  readonly clock = new MemoryClock(1_000_000);
-  readonly blobs = {
-    items: new MemoryBlobStore(this.clock),
-    objects: new MemoryBlobStore(this.clock),
-  };
-  readonly quarantine = new MemoryQuarantineIndex();
-  readonly source = new MemoryRecordSource();
-  readonly ports: TaskPorts;
+  readonly ports: MemoryPorts;
 
-  constructor(length: number, knobs: Partial<Knobs> = {}, seed = 5) {
-    this.records = randomLog(length, seed).map(toStreamRecord);
+  /** A random log of so many records, or this one. */
+  constructor(
+    log: number | readonly (SmallRecord | null)[],
+    knobs: Partial<Knobs> = {},
+    seed = 5,
+  ) {
+    this.records = (typeof log === 'number' ? randomLog(log, seed) : log).map(toStreamRecord);
+    this.ports = new MemoryPorts(1_000_000, knobs);
     for (const record of this.records) this.source.append(SHARD, record);
-    this.ports = {
-      heads: this.heads,
-      blobs: this.blobs,
-      clock: this.clock,
-      nonces: new CountingNonces(),
-      source: this.source,
-      shards: { hashRange: async () => RANGE },
-      quarantine: this.quarantine,
-      knobs: { ...DEFAULT_KNOBS, ...knobs },
-    };
   }
 
-  task(ports: Partial<TaskPorts> = {}): SliceTask {
+  get heads() {
+    return this.ports.heads;
+  }
+
+  get clock() {
+    return this.ports.clock;
+  }
+
+  get blobs() {
+    return this.ports.blobs;
+  }
+
+  get quarantine() {
+    return this.ports.quarantine;
+  }
+
+  get source() {
+    return this.ports.source;
+  }
+
+  get inbox() {
+    return this.ports.inbox;
+  }
+
+  task(ports: Partial<TaskPorts> = {}, { plan = smallPlan, decoder }: Code = {}): SliceTask {
     const identity = { sliceId: SLICE, shardId: SHARD };
-    const decoder = createJsonDecoder(smallPlan);
-    return new SliceTask(identity, smallPlan, decoder, { ...this.ports, ...ports });
+    const itsDecoder = decoder ?? createJsonDecoder(plan);
+    return new SliceTask(identity, plan, itsDecoder, { ...this.ports, ...ports });
+  }
+
+  /** A task that can do nothing more once its life is over: not even tidy up. */
+  mortalTask(life: Life, code: Code = {}, ports: Partial<TaskPorts> = {}): SliceTask {
+    const faultSwitch = new FaultSwitch(new Map(), NOTHING, NOTHING);
+    return this.task(faultSwitch.wrap({ ...this.ports, ...ports }, life), code);
+  }
+
+  /** The records [from, to). */
+  batch(from: number, to: number): StreamRecord[] {
+    return this.records.slice(from, to);
+  }
+
+  /** The plan becomes the active one. */
+  async activate(plan: Plan): Promise<void> {
+    const { plans } = this.ports;
+    const ordinal = ((await plans.active())?.ordinal ?? 0) + 1;
+    await plans.activate({ ordinal, hash: plan.hash, pipeline: '{}' });
+  }
+
+  /** Ids of the quarantine's records, as listed. */
+  async quarantinedIds(): Promise<string[]> {
+    return (await this.quarantine.list(null, 1_000)).map(quarantineId);
+  }
+
+  /** Asks for records to be redriven, and gives the request's id. */
+  async request(records: readonly string[]): Promise<string> {
+    const id = requestId(this.clock.nowMs(), this.ports.nonces.nonce());
+    await this.inbox.put({ id, sliceId: SLICE, records, done: null });
+    return id;
+  }
+
+  async requestOf(id: string): Promise<RedriveRequest> {
+    const all = await this.inbox.list(SLICE, null, 1_000);
+    const found = all.find((request) => request.id === id);
+    if (found === undefined) throw new Error(`no request ${id}`);
+    return found;
+  }
+
+  /** Takes a blob away, or changes a byte of it. */
+  async damage(reference: BlobReference, how: 'gone' | 'changed' = 'gone'): Promise<void> {
+    const store = reference.place === 'item' ? this.blobs.items : this.blobs.objects;
+    const key = blobKey(SLICE, reference);
+    const bytes = await store.read(key);
+    if (bytes === null) throw new Error(`${key} is not there`);
+    await store.delete([key]);
+    const at = bytes.length >> 1;
+    if (how === 'changed') await store.create(key, bytes.map((b, i) => (i === at ? b ^ 1 : b)));
+  }
+
+  /** Keys of all blobs, with their bytes. */
+  async allBlobs(): Promise<Map<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>();
+    for (const store of [this.blobs.items, this.blobs.objects]) {
+      for (const { key } of await store.list(`${SLICE}/`, null, 10_000)) {
+        found.set(key, (await store.read(key)) as Uint8Array);
+      }
+    }
+    return found;
   }
 
   /** The store of HEADs with another way to write one. */
@@ -95,26 +191,29 @@ export class TaskWorld {
   }
 
   /** Open state and all closed entries of an epoch, as text, from the stores alone. */
-  async answers(epoch: EpochReference): Promise<{ open: string; closed: string[] }> {
-    const { image, manifest } = await load(smallPlan, epoch, this.blobs);
+  async answers(
+    epoch: EpochReference,
+    plan: Plan = smallPlan,
+  ): Promise<{ open: string; closed: string[] }> {
+    const { image, manifest } = await load(plan, epoch, this.blobs);
     const closed: ClosedEntry[][] = image.closed.map((entries) => [...entries]);
     for (const run of manifest.runs) {
       const bytes = await readBlob(this.blobs, SLICE, run);
       const reader = new RunReader(SLICE, run, async (from, to) => bytes.subarray(from, to));
-      for (const [index, view] of smallPlan.views.entries()) {
+      for (const [index, view] of plan.views.entries()) {
         closed[index]?.push(...(await reader.entries(view)));
       }
     }
-    return { open: hex(image.encode()), closed: mergedText(smallPlan, closed) };
+    return { open: hex(image.encode()), closed: mergedText(plan, closed) };
   }
 
   /** What `answers` must be once the first `count` records are folded. */
-  expected(count: number): { open: string; closed: string[] } {
-    const state = emptyState(smallPlan);
+  expected(count: number, plan: Plan = smallPlan): { open: string; closed: string[] } {
+    const state = emptyState(plan);
     for (const record of this.records.slice(0, count)) state.fold(record);
     return {
       open: hex(state.encodeBase()),
-      closed: mergedText(smallPlan, state.closedSinceBase()),
+      closed: mergedText(plan, state.closedSinceBase()),
     };
   }
 }

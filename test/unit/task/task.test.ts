@@ -24,6 +24,7 @@ describe('a delivery', () => {
     const report = await world.task().deliver(world.records, PLENTY);
     expect(report).toEqual({
       folded: 20,
+      rewoundTo: null,
       replayed: 0,
       restored: 1,
       flips: 1,
@@ -332,8 +333,7 @@ describe('two owners of one slice', () => {
 
 describe('a HEAD that this code may not write', () => {
   it.each([
-    ['another plan', { planHash: 'f'.repeat(32) }, /was written under plan ffffffff/],
-    ['a recovery', { status: 'RECOVERING' as const }, /is RECOVERING/],
+    ['another plan', { planHash: 'f'.repeat(32) }, /runs by plan ffffffff/],
     ['a sealed slice', { status: 'SEALED' as const }, /is SEALED/],
     ['a slice that opens', { status: 'OPENING' as const }, /is OPENING/],
   ])('is left alone: %s', async (_, more, message) => {
@@ -378,33 +378,40 @@ describe('a lost answer', () => {
 });
 
 describe('damaged state', () => {
-  it('is refused whole, wherever the damage is, and HEAD stays', async () => {
-    const world = new TaskWorld(40);
-    await world.task().deliver(world.records.slice(0, 20), PLENTY);
-    await world.task().checkpoint(PLENTY);
-    await world.task().deliver(world.records.slice(20, 30), PLENTY);
-    const head = await world.head();
-    for (const [store, reference] of [
-      [world.blobs.objects, head.base],
-      [world.blobs.items, head.delta],
-    ] as const) {
-      const key = blobKey(head.sliceId, reference!);
-      const bytes = (await store.read(key)) as Uint8Array;
-      for (const damaged of [null, bytes.slice(1), bytes.map((byte, at) => byte ^ +(at === 99))]) {
+  it.each([
+    ['the base', 'base', 3],
+    ['the newest delta', 'delta', 2],
+  ] as const)(
+    'is never used, and the newest sound epoch stands in: %s',
+    async (_, kind, soundEpoch) => {
+      for (const damage of ['gone', 'cut', 'changed']) {
+        const world = new TaskWorld(40);
+        await world.task().deliver(world.records.slice(0, 20), PLENTY);
+        await world.task().checkpoint(PLENTY);
+        await world.task().deliver(world.records.slice(20, 30), PLENTY);
+        const head = await world.head();
+        const [store, reference] =
+          kind === 'base'
+            ? ([world.blobs.objects, head.base] as const)
+            : ([world.blobs.items, head.delta] as const);
+        const key = blobKey(head.sliceId, reference!);
+        const bytes = (await store.read(key)) as Uint8Array;
         await store.delete([key]);
-        if (damaged !== null) await store.create(key, damaged);
-        const delivery = world.task().deliver(world.records.slice(30), PLENTY);
-        await expect(delivery).rejects.toThrow(CorruptStateFault);
+        if (damage === 'cut') await store.create(key, bytes.slice(1));
+        if (damage === 'changed')
+          await store.create(
+            key,
+            bytes.map((byte, at) => byte ^ +(at === 99)),
+          );
+        const report = await world.task().deliver(world.records.slice(30), PLENTY);
+        expect(report).toMatchObject({ rewoundTo: soundEpoch });
+        expect(await world.head()).toMatchObject({ status: 'OPEN', timeline: 1, generation: 1 });
+        expect(await world.answers(await world.head())).toEqual(world.expected(40));
       }
-      await store.delete([key]);
-      await store.create(key, bytes);
-    }
-    expect((await world.head()).revision).toBe(head.revision);
-    await world.task().deliver(world.records.slice(30), PLENTY);
-    expect(await world.answers(await world.head())).toEqual(world.expected(40));
-  });
+    },
+  );
 
-  it('that passes every checksum but does not add up to HEAD is refused', async () => {
+  it('that passes every checksum but does not add up to HEAD is not used', async () => {
     const world = new TaskWorld(20);
     await world.task().deliver(world.records, PLENTY);
     const head = await world.head();
@@ -416,15 +423,29 @@ describe('damaged state', () => {
       { watermarkMs: watermarkMs - 1 },
     ];
     for (const change of changes) {
-      await world.rewriteHead({ ...head, ...change, revision: (await world.head()).revision + 1 });
-      const delivery = world.task().deliver([], PLENTY);
-      await expect(delivery).rejects.toThrow(/does not add up to HEAD/);
+      const { revision, ...now } = await world.head();
+      await world.rewriteHead({ ...now, ...change, revision: revision + 1 });
+      const report = await world.task().deliver([], PLENTY);
+      expect(report.rewoundTo).not.toBeNull();
+      expect(await world.answers(await world.head())).toEqual(world.expected(20));
     }
+  });
+
+  it('of which nothing older is left stops the slice and says what to do', async () => {
+    const world = new TaskWorld(40);
+    await world.task().deliver(world.records.slice(0, 20), PLENTY);
+    const head = await world.head();
+    await world.blobs.items.delete([blobKey(head.sliceId, head.delta!)]);
+    world.source.trim(SHARD, world.records[0]!);
+    const delivery = world.task().deliver(world.records.slice(20), PLENTY);
+    await expect(delivery).rejects.toThrow(/no older epoch .* can be read whole and replayed/);
+    expect((await world.head()).revision).toBe(head.revision);
   });
 });
 
 const brokenIndex: QuarantineIndex = {
   list: async () => [],
+  get: async () => null,
   put: async () => {
     throw new TransientFault('the index is away');
   },

@@ -1,9 +1,9 @@
 /**
  * A slice's log as a replay reads it: what must be there and is not is a `ReplayGapFault`, never skipped.
  */
-import { ReplayGapFault, TransientFault } from './faults.ts';
-import type { RecordSource, StreamRecord } from './ports.ts';
-import { comparePositions, type Position, START } from './position.ts';
+import { ReplayGapFault, TransientFault } from '../faults.ts';
+import type { RecordSource, StreamRecord } from '../ports.ts';
+import { comparePositions, type Position, START } from '../position.ts';
 
 /** A slice, and the shard whose records are its log. */
 export interface SliceIdentity {

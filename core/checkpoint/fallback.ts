@@ -1,0 +1,173 @@
+/**
+ * The newest epoch of a slice that can be read whole, when HEAD's own cannot: damaged or lost blobs. It is looked for among
+ * the blobs that are there, never below the floor.
+ *
+ *   base 3 ── 4 ── 5 ── base 6 (damaged) ── 7 ── 8 = HEAD      base 3 and the deltas 4 to 8 give HEAD's epoch
+ *   base 3 ── 4 ── 5 (damaged) ── base 6 (damaged) ── 7 ── 8   epoch 4 is the newest that is sound
+ *
+ * A delta under a name of its own may be of a flip that never was. But every delta, orphan or not, was built on a HEAD: the
+ * epochs that it names before itself are epochs that were. Those, and the ones that HEAD names, are the candidates.
+ */
+import type { Plan } from '../definition/plan.ts';
+import { CorruptStateFault } from '../faults.ts';
+import type { BlobStore } from '../ports.ts';
+import { SliceImage } from '../state/slice-image.ts';
+import type { QuarantineEntry } from '../state/state-change.ts';
+import { type Base, decodeBase } from './base.ts';
+import { type BlobStores, referenceOf } from './blobs.ts';
+import { type DeltaHeader, decodeDelta } from './delta.ts';
+import type { Head } from './head.ts';
+import { EMPTY_MANIFEST } from './manifest.ts';
+import { type BlobName, type BlobReference, blobKey, parseBlobKey } from './names.ts';
+import { applyBase, applyDelta, type Checkpoint, emptyCheckpoint, readDelta } from './restore.ts';
+
+/** An epoch that was read whole. */
+export interface SoundEpoch {
+  readonly checkpoint: Checkpoint;
+  readonly base: BlobReference | null;
+  /** The epoch's number: 0 is the state before the first record. */
+  readonly epoch: number;
+}
+
+/** Sound epochs, the newest first: as long as the caller finds one unfit, the next is read. */
+export async function* soundEpochs(
+  plan: Plan,
+  head: Head,
+  stores: BlobStores,
+): AsyncGenerator<SoundEpoch> {
+  const { sliceId, collectBelow } = head;
+  const history = await readHistory(head, stores);
+  for (const candidate of history.candidates) {
+    const sound = await readEpoch(plan, sliceId, candidate, history.deltas, stores);
+    if (sound !== null) yield sound;
+  }
+  if (collectBelow === 0) yield { checkpoint: emptyCheckpoint(plan), base: null, epoch: 0 };
+}
+
+interface Known extends Pick<DeltaHeader, 'predecessors' | 'manifest'> {
+  readonly reference: BlobReference;
+}
+
+interface History {
+  /** Epochs that were, the newest first. */
+  readonly candidates: readonly BlobReference[];
+  /** Of each delta that can be read, by key. */
+  readonly deltas: ReadonlyMap<string, Known>;
+}
+
+async function readHistory(head: Head, stores: BlobStores): Promise<History> {
+  const { sliceId, collectBelow } = head;
+  const deltas = new Map<string, Known>();
+  const candidates = new Map<string, BlobReference>();
+  if (head.delta !== null) candidates.set(blobKey(sliceId, head.delta), head.delta);
+  for (const store of [stores.items, stores.objects]) {
+    for (const name of await deltaNames(store, sliceId)) {
+      if (name.epoch < collectBelow || name.epoch > head.epoch + 1) continue;
+      const known = await readKnown(store, sliceId, name, stores);
+      if (known === null) continue;
+      deltas.set(blobKey(sliceId, name), known);
+      for (const before of known.predecessors) {
+        if (before.epoch >= collectBelow) candidates.set(blobKey(sliceId, before), before);
+      }
+    }
+  }
+  // HEAD's base names the delta that was written with it.
+  const ofBase = head.base === null ? undefined : deltas.get(blobKey(sliceId, deltaOf(head.base)));
+  if (ofBase !== undefined) candidates.set(blobKey(sliceId, ofBase.reference), ofBase.reference);
+  const newestFirst = [...candidates.values()].sort((a, b) => b.epoch - a.epoch);
+  return { candidates: newestFirst, deltas };
+}
+
+async function deltaNames(store: BlobStore, sliceId: string): Promise<BlobName[]> {
+  const PAGE = 1000;
+  const names: BlobName[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const page = await store.list(`${sliceId}/delta/`, after, PAGE);
+    for (const { key } of page) {
+      const name = parseBlobKey(sliceId, key);
+      if (name !== null) names.push(name);
+    }
+    if (page.length < PAGE) return names;
+    after = page.at(-1)?.key ?? null;
+  }
+}
+
+async function readKnown(
+  store: BlobStore,
+  sliceId: string,
+  name: BlobName,
+  stores: BlobStores,
+): Promise<Known | null> {
+  const place = store === stores.items ? 'item' : 'object';
+  const bytes = await store.read(blobKey(sliceId, name));
+  if (bytes === null) return null;
+  return orNull(() => {
+    const reference = referenceOf(name, place, bytes);
+    const { predecessors, manifest } = decodeDelta(bytes, sliceId, reference);
+    return { reference, predecessors, manifest };
+  });
+}
+
+/** Back to the nearest base that can be read, or to the first epoch; then forward. Null if anything on the way is damaged. */
+async function readEpoch(
+  plan: Plan,
+  sliceId: string,
+  candidate: BlobReference,
+  deltas: ReadonlyMap<string, Known>,
+  stores: BlobStores,
+): Promise<SoundEpoch | null> {
+  const chain: BlobReference[] = [];
+  let at: BlobReference | null = candidate;
+  let base: { readonly reference: BlobReference; readonly opened: Base } | null = null;
+  while (at !== null) {
+    const known = deltas.get(blobKey(sliceId, at));
+    if (known === undefined) return null;
+    chain.unshift(at);
+    if (known.manifest !== null) base = await openBase(sliceId, at, stores);
+    if (base !== null) break;
+    at = known.predecessors.at(-1) ?? null;
+  }
+  const image = new SliceImage(plan);
+  try {
+    const manifest = base === null ? EMPTY_MANIFEST : applyBase(image, base.opened);
+    const baseCursor = image.progress.position;
+    let quarantined: QuarantineEntry[] = [];
+    for (const reference of base === null ? chain : chain.slice(1)) {
+      quarantined = applyDelta(image, await readDelta(sliceId, reference, stores));
+    }
+    const checkpoint = { image, manifest, chain, baseCursor, quarantined };
+    return { checkpoint, base: base?.reference ?? null, epoch: candidate.epoch };
+  } catch (fault) {
+    if (fault instanceof CorruptStateFault) return null;
+    throw fault;
+  }
+}
+
+/** The flip's delta of a flip's base. */
+function deltaOf(base: BlobName): BlobName {
+  return { ...base, kind: 'delta' };
+}
+
+/** The base that was written with a delta. */
+async function openBase(
+  sliceId: string,
+  delta: BlobName,
+  stores: BlobStores,
+): Promise<{ reference: BlobReference; opened: Base } | null> {
+  const name: BlobName = { ...delta, kind: 'base' };
+  const bytes = await stores.objects.read(blobKey(sliceId, name));
+  if (bytes === null) return null;
+  const reference = referenceOf(name, 'object', bytes);
+  const opened = orNull(() => decodeBase(bytes, sliceId, reference));
+  return opened === null ? null : { reference, opened };
+}
+
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (fault) {
+    if (fault instanceof CorruptStateFault) return null;
+    throw fault;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Writing HEAD under the revision that was read: the one way in which anything about a slice becomes true. A write that was
+ * refused says what stands there instead.
+ */
+import { TransientFault } from '../faults.ts';
+import type { CheckpointStore } from '../ports.ts';
+import { laterPosition, type Position } from '../position.ts';
+import { assertSuccession, type Head, headItem, parseHead } from './head.ts';
+
+export type HeadFlip =
+  | { readonly outcome: 'applied'; readonly head: Head }
+  | { readonly outcome: 'refused'; readonly current: Head | null };
+
+/** Replaces `before` by `after`. Our own nonce in what stands there means that an answer was lost. */
+export async function writeHead(
+  before: Head,
+  after: Head,
+  heads: CheckpointStore,
+): Promise<HeadFlip> {
+  assertSuccession(before, after);
+  const item = headItem(after);
+  let answer: Awaited<ReturnType<CheckpointStore['writeHead']>>;
+  try {
+    answer = await heads.writeHead(item, before.revision);
+  } catch (fault) {
+    if (!(fault instanceof TransientFault)) throw fault;
+    // Applied or not, nobody said: asking again is safe, since the condition and the nonce are the same.
+    answer = await heads.writeHead(item, before.revision);
+  }
+  if (answer.outcome === 'applied') return { outcome: 'applied', head: after };
+  const current = answer.current === null ? null : parseHead(answer.current);
+  if (current?.nonce === after.nonce) return { outcome: 'applied', head: after };
+  return { outcome: 'refused', current };
+}
+
+/** HEAD answers for records that no checkpoint holds: they are in a memory, and in the stream. */
+export function delivering(head: Head, position: Position, arrivalMs: number, nonce: string): Head {
+  const delivered = laterPosition(head.delivered, position);
+  const { sequenceNumber, subSequence } = delivered;
+  return {
+    ...head,
+    revision: head.revision + 1,
+    nonce,
+    delivered: { sequenceNumber, subSequence },
+    deliveredArrivalMs: delivered === position ? arrivalMs : head.deliveredArrivalMs,
+  };
+}
+
+/** A new owner, whom no memory of an earlier generation can write against. */
+export function fencing(head: Head, nonce: string): Head {
+  return {
+    ...head,
+    status: 'RECOVERING',
+    generation: head.generation + 1,
+    revision: head.revision + 1,
+    nonce,
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * Going back to an older epoch, as a flip of its own: a new timeline, whose first delta is empty and follows the epoch that
+ * the slice goes back to. `delivered` stays: what lies between is replayed before the slice is open again.
+ *
+ *   timeline 0   … 4 ── 5 ── 6 ── 7 = HEAD
+ *                     └── timeline 1   8 = HEAD, RECOVERING
+ */
+
+import type { RecordDecoder } from '../decode/record-decoder.ts';
+import type { Plan } from '../definition/plan.ts';
+import { comparePositions } from '../position.ts';
+import { SliceState } from '../state/slice-state.ts';
+import { writeBlob } from './blobs.ts';
+import { encodeDelta } from './delta.ts';
+import type { SoundEpoch } from './fallback.ts';
+import type { Head, PreviousPlan } from './head.ts';
+import { writeHead } from './head-write.ts';
+import type { BlobReference } from './names.ts';
+import { type PublishPorts, predecessorsOf } from './publish.ts';
+
+export interface RewindTarget extends Pick<SoundEpoch, 'checkpoint' | 'base'> {
+  readonly plan: Plan;
+  readonly planOrdinal: number;
+  readonly previous: PreviousPlan | null;
+  readonly decoder: RecordDecoder;
+}
+
+export type RewindOutcome =
+  | {
+      readonly outcome: 'applied';
+      readonly head: Head;
+      /** The deltas that the next one names. */
+      readonly chain: readonly BlobReference[];
+    }
+  | { readonly outcome: 'refused' };
+
+/** Flips HEAD to the target's state. */
+export async function rewind(
+  head: Head,
+  target: RewindTarget,
+  ports: PublishPorts,
+): Promise<RewindOutcome> {
+  const { checkpoint, base, plan, planOrdinal, previous } = target;
+  const { image, chain, baseCursor } = checkpoint;
+  image.adoptPlan();
+  const nowMs = ports.clock.nowMs();
+  const { sliceId } = head;
+  const epoch = head.epoch + 1;
+  const timeline = head.timeline + 1;
+  const name = { kind: 'delta', timeline, epoch, nonce: ports.nonces.nonce() } as const;
+  const kept = predecessorsOf({ base, collectBelow: head.collectBelow }, chain);
+  const generation = head.generation + 1;
+  const bytes = encodeDelta(
+    {
+      ...name,
+      sliceId,
+      generation,
+      planOrdinal,
+      planHash: plan.hash,
+      predecessors: kept,
+      manifest: null,
+      requestsDone: [],
+    },
+    new SliceState(image, target.decoder, head.shardId).encodeDelta(),
+  );
+  const delta = await writeBlob(ports.blobs, sliceId, name, bytes);
+  const { position, watermarkMs, digest, counts } = image.progress;
+  const sinceBase = kept.filter((reference) => reference.epoch > (base?.epoch ?? 0));
+  const chainBytes = [...sinceBase, delta].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const next: Head = {
+    ...head,
+    status: comparePositions(position, head.delivered) < 0 ? 'RECOVERING' : head.status,
+    timeline,
+    epoch,
+    generation,
+    revision: head.revision + 1,
+    nonce: name.nonce,
+    planOrdinal,
+    planHash: plan.hash,
+    cursor: position,
+    watermarkMs,
+    digest: digest.copy(),
+    counts: { ...counts },
+    entryCount: image.entryCount,
+    stateBytes: (base?.byteLength ?? 0) + chainBytes,
+    chainLength: sinceBase.length + 1,
+    chainBytes,
+    base,
+    baseCursor,
+    delta,
+    // The pending floor may lie on the timeline that ends here.
+    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },
+    flippedMs: nowMs,
+    previous,
+  };
+  const flip = await writeHead(head, next, ports.heads);
+  if (flip.outcome === 'refused') return { outcome: 'refused' };
+  return { outcome: 'applied', head: next, chain: [...kept, delta] };
+}

@@ -1,0 +1,39 @@
+/**
+ * What the ledger of the quarantine says of one record: what of it waits for a redrive.
+ */
+import { encodeText } from '../bytes.ts';
+import { type Position, sortablePosition } from '../position.ts';
+import { mergeClosedEntries } from './closed-entries.ts';
+import { decodeGroupKey } from './group-key.ts';
+import { LEDGER, LEDGER_VIEW } from './quarantine-ledger.ts';
+import type { ClosedEntry } from './slice-image.ts';
+import { ViewTable } from './view-table.ts';
+
+export interface LedgerStanding {
+  /** What was put aside and did not come back: null for the record as a whole, otherwise names of views. */
+  readonly waiting: readonly (string | null)[];
+  /** The record counts as quarantined: no view has folded it. */
+  readonly counted: boolean;
+}
+
+/** `entries` are all of the ledger that have the record's keys, the overlay's too. */
+export function ledgerStanding(entries: readonly ClosedEntry[]): LedgerStanding {
+  const waiting: (string | null)[] = [];
+  let counted = false;
+  const table = new ViewTable(LEDGER_VIEW);
+  const slot = table.insert(0, '');
+  const valueIn = (aggregate: number) => table.result(slot, aggregate).value as number;
+  for (const { key, accumulators } of mergeClosedEntries(LEDGER_VIEW, entries)) {
+    table.decode(slot, accumulators);
+    if (valueIn(LEDGER.putAside) <= valueIn(LEDGER.redriven)) continue;
+    waiting.push(decodeGroupKey(key)[1] as string | null);
+    if (valueIn(LEDGER.counted) > 0) counted = true;
+  }
+  return { waiting, counted };
+}
+
+/** True for a key of the ledger that is one of this record's. */
+export function isLedgerKeyOf(position: Position, key: Uint8Array): boolean {
+  const prefix = encodeText(sortablePosition(position));
+  return prefix.every((byte, index) => key[index + 1] === byte);
+}

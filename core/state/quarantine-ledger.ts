@@ -1,0 +1,73 @@
+/**
+ * Which records of a slice were put aside, and which of them came back: a view of its own beside the plan's, of closed
+ * entries only. It is divided, merged and read as results are, so a redrive finds a record however long ago it was put
+ * aside, and finds it once.
+ *
+ *   key: position, view (null: the record as a whole; a name: kept aside for this view only, as late)
+ *   entry: how often put aside · whether it counts as quarantined · how often redriven
+ */
+import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { type Position, sortablePosition } from '../position.ts';
+import { encodeGroupKey, type GroupMapKey, mapKeyOf } from './group-key.ts';
+import type { ViewTable } from './view-table.ts';
+
+/** The aggregates of an entry. */
+export const LEDGER = { counted: 0, putAside: 1, redriven: 2 } as const;
+
+const count = (name: string) => ({ name, kind: 'count', field: null, at: [] }) as const;
+
+/** No view of a pipeline can have this name. */
+export const LEDGER_VIEW: ViewPlan = {
+  name: '@quarantine',
+  category: null,
+  groupBy: [
+    { name: 'record', field: -1 },
+    { name: 'view', field: -1 },
+  ],
+  window: { kind: 'all' },
+  late: 'update',
+  aggregates: [count('counted'), count('put_aside'), count('redriven')],
+  hash: '00000000000000000000000000000001',
+};
+
+/** All views that a slice's state has: the plan's, then the ledger. */
+export function storedViews(plan: Plan): readonly ViewPlan[] {
+  return [...plan.views, LEDGER_VIEW];
+}
+
+/** `ledger` is the overlay's table of late partials. */
+export function enterPutAside(
+  ledger: ViewTable,
+  position: Position,
+  views: readonly (string | null)[],
+  counted: boolean,
+): void {
+  for (const [index, view] of views.entries()) {
+    const slot = slotOf(ledger, position, view);
+    ledger.add(slot, LEDGER.putAside, 1);
+    if (counted && index === 0) ledger.add(slot, LEDGER.counted, 1);
+  }
+}
+
+export function enterRedriven(
+  ledger: ViewTable,
+  position: Position,
+  views: readonly (string | null)[],
+): void {
+  for (const view of views) ledger.add(slotOf(ledger, position, view), LEDGER.redriven, 1);
+}
+
+/** Bounds of the keys of one record's entries: from inclusive, to exclusive. */
+export function ledgerKeyRange(position: Position): { from: Uint8Array; to: Uint8Array } {
+  const from = encodeGroupKey([sortablePosition(position), null]);
+  // Nothing sorts behind a view's name but another record: tags end at 5.
+  const to = from.slice();
+  to[to.length - 1] = 6;
+  return { from, to };
+}
+
+function slotOf(ledger: ViewTable, position: Position, view: string | null): number {
+  const key: GroupMapKey = mapKeyOf([sortablePosition(position), view]);
+  const slot = ledger.find(0, key);
+  return slot < 0 ? ledger.insert(0, key) : slot;
+}

@@ -1,0 +1,112 @@
+/**
+ * Bringing a memory forward: what HEAD answers for and no checkpoint holds, what an event source left out, and a batch.
+ *
+ * Invariant: records fold in the order of their positions, each once, and nothing between two of them is left out.
+ */
+import { BehindFault } from '../faults.ts';
+import type { StreamRecord } from '../ports.ts';
+import { comparePositions } from '../position.ts';
+import type { Committer } from './committer.ts';
+import type { DeliveryReport, Step } from './delivery-report.ts';
+import type { FoldGuard } from './fold-guard.ts';
+import type { ReplayLog } from './replay-log.ts';
+import type { Memory } from './slice-memory.ts';
+
+/** After so long without a record, what the event source brings is held against the stream. */
+const GAP_CHECK_SILENCE_MS = 10_000;
+
+export interface CatchUpParts {
+  readonly log: ReplayLog;
+  readonly guard: FoldGuard;
+  readonly committer: Committer;
+  readonly flipReserveMs: number;
+}
+
+export class CatchUp {
+  readonly #parts: CatchUpParts;
+
+  constructor(parts: CatchUpParts) {
+    this.#parts = parts;
+  }
+
+  /** Folds (position, delivered], a committed chunk at a time. */
+  async replay(memory: Memory, timeLeftMs: () => number, report: DeliveryReport): Promise<Step> {
+    const { state } = memory;
+    while (comparePositions(state.position, memory.head.delivered) < 0) {
+      const { delivered } = memory.head;
+      const read = await this.#parts.log.readTowards(state.position, delivered);
+      const records = read.filter((record) => comparePositions(record, delivered) <= 0);
+      report.replayed += records.length;
+      if ((await this.foldAll(memory, records, report)) === 'lost') return 'lost';
+      if (comparePositions(state.position, memory.head.delivered) >= 0) break;
+      if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
+    }
+    return 'done';
+  }
+
+  /**
+   * Folds what lies in the stream between the position and the batch's first new record: an event source that was made
+   * anew, or that knows of a later position than HEAD, does not bring it. Checked after each restore, and when the first
+   * new record came long after the last delivered one.
+   */
+  async closeGap(
+    memory: Memory,
+    batch: readonly StreamRecord[],
+    timeLeftMs: () => number,
+    report: DeliveryReport,
+  ): Promise<Step> {
+    const { state } = memory;
+    const first = batch.find((record) => comparePositions(record, state.position) > 0);
+    if (first === undefined) return 'done';
+    const silenceMs = first.arrivalMs - memory.head.deliveredArrivalMs;
+    if (memory.followsSource && silenceMs <= GAP_CHECK_SILENCE_MS) return 'done';
+    for (;;) {
+      const { between, reachedFirst } = await this.#parts.log.readBetween(state.position, first);
+      report.replayed += between.length;
+      if ((await this.foldAll(memory, between, report)) === 'lost') return 'lost';
+      if (reachedFirst) break;
+      if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
+    }
+    memory.followsSource = true;
+    return 'done';
+  }
+
+  /** Commits what was folded of a replay; throws when there is no time for more. */
+  async #commitChunk(
+    memory: Memory,
+    timeLeftMs: () => number,
+    report: DeliveryReport,
+  ): Promise<Step> {
+    if ((await this.#parts.committer.flip(memory, report)) === 'lost') return 'lost';
+    if (timeLeftMs() < this.#parts.flipReserveMs) throw behind(memory);
+    return 'done';
+  }
+
+  /** Folds the records after the position; where environments died, in small commits. */
+  async foldAll(
+    memory: Memory,
+    records: readonly StreamRecord[],
+    report: DeliveryReport,
+  ): Promise<Step> {
+    const { state } = memory;
+    let uncommitted = 0;
+    for (const record of records) {
+      if (comparePositions(record, state.position) <= 0) continue;
+      this.#parts.guard.fold(record, state);
+      memory.arrivalMs = record.arrivalMs;
+      const { chunkRecords } = this.#parts.guard;
+      if (chunkRecords === null || ++uncommitted < chunkRecords) continue;
+      if ((await this.#parts.committer.flip(memory, report)) === 'lost') return 'lost';
+      uncommitted = 0;
+      await this.#parts.guard.relax(state.position);
+    }
+    return 'done';
+  }
+}
+
+function behind({ head, state }: Memory): BehindFault {
+  return new BehindFault(
+    `slice ${head.sliceId} is at ${state.position.sequenceNumber}, behind ${head.delivered.sequenceNumber}`,
+    { hint: 'what was replayed so far is committed; the next invocation goes on from there' },
+  );
+}

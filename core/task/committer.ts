@@ -1,0 +1,106 @@
+/**
+ * Writing HEAD for a memory: an epoch of what it folded, or an answer for records that it, or another owner, still has to
+ * save.
+ */
+import { assert } from '../assert.ts';
+import { collect } from '../checkpoint/collect.ts';
+import type { Head } from '../checkpoint/head.ts';
+import { delivering, fencing, writeHead } from '../checkpoint/head-write.ts';
+import { type FlipRequest, publish } from '../checkpoint/publish.ts';
+import { CorruptStateFault } from '../faults.ts';
+import type { StreamRecord } from '../ports.ts';
+import { comparePositions } from '../position.ts';
+import { decideCommit } from './cadence.ts';
+import type { DeliveryReport, Step } from './delivery-report.ts';
+import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
+
+export class Committer {
+  readonly #owner: SliceMemory;
+  readonly #ports: MemoryPorts;
+
+  constructor(owner: SliceMemory, ports: MemoryPorts) {
+    this.#owner = owner;
+    this.#ports = ports;
+  }
+
+  /** Has HEAD answer for what was folded: by an epoch, or by `delivered` alone. */
+  async commit(memory: Memory, report: DeliveryReport): Promise<Step> {
+    const { head, state, arrivalMs } = memory;
+    const isRecovering = head.status === 'RECOVERING';
+    if (!isRecovering && comparePositions(state.position, head.cursor) === 0) return 'done';
+    const facts = {
+      sinceFlipMs: this.#ports.clock.nowMs() - head.flippedMs,
+      unsavedBytes: state.overlayBytes(),
+      isRecovering,
+    };
+    if (decideCommit(facts, this.#ports.knobs) === 'checkpoint') return this.flip(memory, report);
+    if (comparePositions(state.position, head.delivered) <= 0) return 'done';
+    const nonce = this.#ports.nonces.nonce();
+    const after = await this.#write(head, delivering(head, state.position, arrivalMs, nonce));
+    if (after === null) return 'lost';
+    memory.head = after;
+    return 'done';
+  }
+
+  async flip(
+    memory: Memory,
+    report: DeliveryReport,
+    request: FlipRequest = { base: false },
+  ): Promise<Step> {
+    assert(memory.unlisted.length === 0, 'effects-precede-the-next-flip');
+    const { head, checkpoint, state, arrivalMs } = memory;
+    const { manifest, chain, baseCursor } = checkpoint;
+    const basis = { head, state, manifest, chain, baseCursor, arrivalMs };
+    const flip = await publish(basis, this.#ports, request);
+    if (flip.outcome === 'refused') {
+      if (flip.current === null) throw headIsGone(head.sliceId);
+      return 'lost';
+    }
+    const quarantined = state.quarantined.map((record) => this.#owner.identify(record, flip.head));
+    state.commit();
+    if (flip.compacted) state.image.forgetClosed();
+    memory.head = flip.head;
+    memory.checkpoint = {
+      ...checkpoint,
+      manifest: flip.manifest,
+      chain: flip.chain,
+      baseCursor: flip.head.baseCursor,
+    };
+    memory.unlisted = quarantined;
+    memory.switchTo = null;
+    report.flips++;
+    await this.listQuarantined(memory);
+    if (flip.compacted) await collect(flip.head, flip.manifest, this.#ports.blobs);
+    return 'done';
+  }
+
+  async listQuarantined(memory: Memory): Promise<void> {
+    if (memory.unlisted.length === 0) return;
+    await this.#ports.quarantine.put(memory.unlisted);
+    memory.unlisted = [];
+  }
+  /** The slice is somebody else's, who replays up to `delivered`: so these records are in good hands. Null: HEAD moved. */
+  async answerWhileHeld(head: Head, last: StreamRecord): Promise<Head | null> {
+    if (comparePositions(last, head.delivered) <= 0) return head;
+    const { nonces } = this.#ports;
+    return this.#write(head, delivering(head, last, last.arrivalMs, nonces.nonce()));
+  }
+
+  async #write(before: Head, after: Head): Promise<Head | null> {
+    const flip = await writeHead(before, after, this.#ports.heads);
+    if (flip.outcome === 'applied') return flip.head;
+    if (flip.current === null) throw headIsGone(before.sliceId);
+    return null;
+  }
+
+  /** Makes this task the owner of a new generation; null: HEAD moved. */
+  async fence(head: Head): Promise<Head | null> {
+    return this.#write(head, fencing(head, this.#ports.nonces.nonce()));
+  }
+}
+
+function headIsGone(sliceId: string): CorruptStateFault {
+  return new CorruptStateFault(`HEAD of ${sliceId} is gone`, {
+    hint: 'somebody deleted it while this environment worked',
+  });
+}

@@ -1,0 +1,23 @@
+/**
+ * What one invocation did, for logs and metrics.
+ */
+
+/** What one invocation did. */
+export interface DeliveryReport {
+  /** Records of the batch that this invocation folded; the others were in the state already. */
+  folded: number;
+  /** Records that were read from the stream again to catch up with `delivered`. */
+  replayed: number;
+  /** Times that the state was built from base and chain. */
+  restored: number;
+  /** Epochs completed. */
+  flips: number;
+  /** Writes of HEAD that another owner was faster with. */
+  refused: number;
+  /** The epoch that the slice went back to, since its newest was damaged or a change of plan was taken back. */
+  rewoundTo: number | null;
+  epoch: number;
+}
+
+/** `lost`: HEAD moved, and the invocation begins again. */
+export type Step = 'done' | 'lost';

@@ -1,0 +1,36 @@
+/**
+ * What code does with a slice that another plan wrote: go over to its own plan, go back to where it was left, or wait.
+ *
+ * The active plan is whichever was activated last. Views whose hash stays keep their state; new and changed ones begin at
+ * the cursor. A rollback within the grace goes on from the plan's own last epoch and folds what came since again, so it
+ * loses nothing.
+ */
+import type { Head, PreviousPlan } from '../checkpoint/head.ts';
+import type { ActivePlan } from '../ports.ts';
+
+export type PlanDecision =
+  | { readonly kind: 'same' }
+  /** Other code than this carries the active plan. */
+  | { readonly kind: 'held'; readonly active: string }
+  | { readonly kind: 'switch'; readonly ordinal: number }
+  | { readonly kind: 'rollback'; readonly ordinal: number; readonly to: PreviousPlan };
+
+export function decidePlan(
+  head: Pick<Head, 'planHash' | 'planOrdinal' | 'previous'>,
+  planHash: string,
+  active: ActivePlan | null,
+  nowMs: number,
+  rollbackGraceMs: number,
+): PlanDecision {
+  if (head.planHash === planHash) return { kind: 'same' };
+  if (active?.hash !== planHash || active.ordinal <= head.planOrdinal) {
+    return { kind: 'held', active: active?.hash ?? head.planHash };
+  }
+  const { ordinal } = active;
+  const { previous } = head;
+  const isRollback =
+    previous !== null &&
+    previous.planHash === planHash &&
+    nowMs - previous.sinceMs < rollbackGraceMs;
+  return isRollback ? { kind: 'rollback', ordinal, to: previous } : { kind: 'switch', ordinal };
+}

@@ -1,0 +1,126 @@
+/**
+ * Redriving: the requests of a slice's inbox, folded into its memory. A record folds if it waits in the ledger, and the
+ * mark that it came back is committed with it: so once, however often a request is done.
+ */
+import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
+import type { Head } from '../checkpoint/head.ts';
+import { RunReader } from '../checkpoint/run.ts';
+import type { Inbox, QuarantineIndex, RedriveOutcome, RedriveRequest } from '../ports.ts';
+import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
+import type { ClosedEntry } from '../state/slice-image.ts';
+import type { Memory } from './slice-memory.ts';
+
+export interface RedrivePorts {
+  readonly inbox: Inbox;
+  readonly quarantine: QuarantineIndex;
+  readonly blobs: BlobStores;
+}
+
+/** What a request came to; the epoch is known once the memory is committed. */
+export interface RequestResult {
+  readonly id: string;
+  readonly redriven: string[];
+  readonly refused: { readonly id: string; readonly reason: string }[];
+}
+
+export interface InboxWork {
+  /** To be done on this timeline, in order. */
+  readonly open: readonly RedriveRequest[];
+  /** Done in an epoch that no fallback can undo. */
+  readonly settled: readonly string[];
+}
+
+const PAGE = 100;
+
+/** Reads a slice's inbox. What a timeline before this one did is to be done again: it finds its marks, or their lack. */
+export async function readInbox(head: Head, inbox: Inbox): Promise<InboxWork> {
+  const open: RedriveRequest[] = [];
+  const settled: string[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const page = await inbox.list(head.sliceId, after, PAGE);
+    for (const request of page) {
+      const { done } = request;
+      if (done === null || done.timeline !== head.timeline) open.push(request);
+      else if (done.epoch < head.collectBelow) settled.push(request.id);
+    }
+    if (page.length < PAGE) return { open, settled };
+    after = page.at(-1)?.id ?? null;
+  }
+}
+
+/** Folds what the requests name into the memory. */
+export async function redrive(
+  memory: Memory,
+  requests: readonly RedriveRequest[],
+  ports: RedrivePorts,
+): Promise<RequestResult[]> {
+  const ledger = new StoredLedger(memory, ports.blobs);
+  const results: RequestResult[] = [];
+  for (const { id, records } of requests) {
+    const result: RequestResult = { id, redriven: [], refused: [] };
+    for (const recordId of records) {
+      const reason = await redriveOne(memory, recordId, ledger, ports.quarantine);
+      if (reason === null) result.redriven.push(recordId);
+      else result.refused.push({ id: recordId, reason });
+    }
+    results.push(result);
+  }
+  return results;
+}
+
+/** Writes down what became of the requests; `head` holds it. */
+export async function finishRequests(
+  head: Head,
+  results: readonly RequestResult[],
+  inbox: Inbox,
+): Promise<void> {
+  const { sliceId, timeline, epoch } = head;
+  for (const { id, redriven, refused } of results) {
+    const done: RedriveOutcome = { timeline, epoch, redriven, refused };
+    await inbox.finish(sliceId, id, done);
+  }
+}
+
+/** Null if the record came back, otherwise why not. */
+async function redriveOne(
+  memory: Memory,
+  id: string,
+  ledger: StoredLedger,
+  quarantine: QuarantineIndex,
+): Promise<string | null> {
+  const record = await quarantine.get(id);
+  if (record === null || record.sliceId !== memory.head.sliceId) {
+    return 'there is no such record in the quarantine';
+  }
+  const result = memory.state.redrive(record, await ledger.entriesOf(record));
+  switch (result.outcome) {
+    case 'redriven':
+      return null;
+    case 'not-waiting':
+      return 'it is not in the quarantine any more';
+    case 'still-bad':
+      return `it is still bad: ${result.bad.reason}: ${result.bad.detail}`;
+  }
+}
+
+/** The ledger's entries in runs, those of one record at a time. */
+class StoredLedger {
+  readonly #readers: readonly RunReader[];
+
+  constructor({ head, checkpoint }: Memory, blobs: BlobStores) {
+    this.#readers = checkpoint.manifest.runs.map((run) => {
+      const read = (from: number, to: number) => readBlobRange(blobs, head.sliceId, run, from, to);
+      return new RunReader(head.sliceId, run, read);
+    });
+  }
+
+  async entriesOf(position: Parameters<typeof ledgerKeyRange>[0]): Promise<ClosedEntry[]> {
+    const { from, to } = ledgerKeyRange(position);
+    const found: ClosedEntry[] = [];
+    for (const reader of this.#readers) {
+      found.push(...(await reader.entries(LEDGER_VIEW, from, to)));
+    }
+    return found;
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * How an owner's memory comes to HEAD: it follows the deltas, or restores; it goes back to the newest sound epoch where HEAD's
+ * own is damaged, and over to its own plan where that is the active one.
+ *
+ *   HEAD read ─ another plan? ─ held │ rollback: rewind to where that plan was left │ switch: restore, new views begin here
+ *             └ same plan ─ same epoch: keep all │ newer: apply deltas │ none: restore ─ damaged? rewind to a sound epoch
+ *
+ * Invariants: a memory is the fold of exactly the slice's records up to its position; nothing damaged is ever used; what
+ * HEAD says is changed under the revision that was read only.
+ */
+import { assert } from '../assert.ts';
+import { soundEpochs } from '../checkpoint/fallback.ts';
+import { firstHead, type Head, headItem, parseHead } from '../checkpoint/head.ts';
+import { sameBlob } from '../checkpoint/names.ts';
+import { leaving, type PublishPorts } from '../checkpoint/publish.ts';
+import { advance, agreesWith, type Checkpoint, load, restore } from '../checkpoint/restore.ts';
+import { type RewindTarget, rewind } from '../checkpoint/rewind.ts';
+import type { RecordDecoder } from '../decode/record-decoder.ts';
+import type { Plan } from '../definition/plan.ts';
+import { CorruptStateFault, HeldFault, TransientFault } from '../faults.ts';
+import type {
+  ActivePlan,
+  PlanRegistry,
+  QuarantinedRecord,
+  QuarantineIndex,
+  RecordSource,
+  ShardDirectory,
+} from '../ports.ts';
+import { comparePositions, type Position } from '../position.ts';
+import { SliceState } from '../state/slice-state.ts';
+import { decidePlan, type PlanDecision } from './plan-change.ts';
+import type { SliceIdentity } from './replay-log.ts';
+
+export interface MemoryPorts extends PublishPorts {
+  readonly source: RecordSource;
+  readonly shards: ShardDirectory;
+  readonly quarantine: QuarantineIndex;
+  readonly plans: PlanRegistry;
+}
+
+export interface Memory {
+  head: Head;
+  checkpoint: Checkpoint;
+  state: SliceState;
+  /** Arrival time of the record at the position; 0 if the position is the cursor's. */
+  arrivalMs: number;
+  /** What HEAD's epoch quarantined and the index may not list yet. */
+  unlisted: readonly QuarantinedRecord[];
+  /** True once the stream has shown that nothing lies between the position and what the event source brings. */
+  followsSource: boolean;
+  /** Another plan wrote HEAD; the next flip goes over to this one, under this ordinal. */
+  switchTo: number | null;
+}
+
+export type Reached =
+  | {
+      readonly outcome: 'reached';
+      readonly memory: Memory;
+      /** It was built from the stores. */
+      readonly restored: boolean;
+      /** HEAD went back to this epoch on the way. */
+      readonly rewoundTo: number | null;
+    }
+  /** HEAD moved meanwhile: read it again. */
+  | { readonly outcome: 'lost' };
+
+export class SliceMemory {
+  readonly #identity: SliceIdentity;
+  readonly #plan: Plan;
+  readonly #decoder: RecordDecoder;
+  readonly #ports: MemoryPorts;
+
+  constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: MemoryPorts) {
+    this.#identity = identity;
+    this.#plan = plan;
+    this.#decoder = decoder;
+    this.#ports = ports;
+  }
+
+  /** HEAD as it is now; a slice that has none gets its first. */
+  async readHead(): Promise<Head> {
+    const { sliceId, shardId } = this.#identity;
+    const item = await this.#ports.heads.readHead(sliceId);
+    const head = item === null ? await this.#createHead() : parseHead(item);
+    assert(head.sliceId === sliceId && head.shardId === shardId, 'head-is-of-this-slice');
+    return head;
+  }
+
+  /**
+   * A memory at `head`, out of `memory` where that is of use: it is not to be used again. Throws `HeldFault` where another
+   * plan is active, `CorruptStateFault` where no epoch can be read and replayed.
+   */
+  async reach(head: Head, memory: Memory | null): Promise<Reached> {
+    const plan = await this.#decidePlan(head);
+    if (plan.kind === 'rollback') {
+      const rolledBack = await this.#rollBack(head, plan);
+      if (rolledBack !== null) return rolledBack;
+    }
+    if (memory !== null && memory.switchTo === null && isSameEpoch(memory.head, head)) {
+      memory.head = head;
+      return { outcome: 'reached', memory, restored: false, rewoundTo: null };
+    }
+    const switchTo = plan.kind === 'same' ? null : plan.ordinal;
+    try {
+      return await this.#follow(head, memory, switchTo);
+    } catch (fault) {
+      if (!(fault instanceof CorruptStateFault)) throw fault;
+      return this.#afterDamage(head, switchTo, fault);
+    }
+  }
+
+  remember(head: Head, checkpoint: Checkpoint): Memory {
+    const state = new SliceState(checkpoint.image, this.#decoder, this.#identity.shardId);
+    const unlisted = checkpoint.quarantined.map((record) => this.identify(record, head));
+    const memory = { head, checkpoint, state, unlisted };
+    return { ...memory, arrivalMs: 0, followsSource: false, switchTo: null };
+  }
+
+  identify(record: Checkpoint['quarantined'][number], head: Head): QuarantinedRecord {
+    const { sliceId, shardId } = this.#identity;
+    const { timeline, epoch, planHash } = head;
+    return { ...record, sliceId, shardId, timeline, epoch, planHash };
+  }
+
+  async #createHead(): Promise<Head> {
+    const { heads, nonces, plans, shards } = this.#ports;
+    const active = await plans.active();
+    const planHash = this.#plan.hash;
+    if (active !== null && active.hash !== planHash) throw this.#held(active.hash);
+    const range = await shards.hashRange(this.#identity.shardId);
+    const planOrdinal = active?.ordinal ?? 0;
+    const nonce = nonces.nonce();
+    const head = firstHead({ ...this.#identity, range, planOrdinal, planHash, nonce });
+    const answer = await heads.createHead(headItem(head));
+    if (answer.outcome === 'applied') return head;
+    if (answer.current !== null) return parseHead(answer.current);
+    throw new TransientFault(`HEAD of ${this.#identity.sliceId} was refused and is not there`);
+  }
+
+  async #decidePlan(head: Head): Promise<Exclude<PlanDecision, { kind: 'held' }>> {
+    if (head.planHash === this.#plan.hash) return { kind: 'same' };
+    const { plans, clock, knobs } = this.#ports;
+    const active: ActivePlan | null = await plans.active();
+    const nowMs = clock.nowMs();
+    const decision = decidePlan(head, this.#plan.hash, active, nowMs, knobs.rollbackGraceMs);
+    if (decision.kind === 'held') throw this.#held(decision.active);
+    return decision;
+  }
+
+  async #follow(head: Head, memory: Memory | null, switchTo: number | null): Promise<Reached> {
+    const { blobs } = this.#ports;
+    let checkpoint: Checkpoint;
+    let restored = true;
+    if (memory === null || switchTo !== null) {
+      checkpoint = await restore(this.#plan, head, blobs);
+    } else {
+      checkpoint = await advance(memory.checkpoint, memory.head.delta, head, blobs);
+      restored = checkpoint.image !== memory.checkpoint.image;
+    }
+    const next = this.remember(head, checkpoint);
+    next.followsSource = (memory?.followsSource ?? false) && !restored;
+    next.switchTo = switchTo;
+    if (switchTo !== null) checkpoint.image.adoptPlan();
+    return { outcome: 'reached', memory: next, restored, rewoundTo: null };
+  }
+
+  /** What HEAD names cannot be read. Once more, as the bytes may only have come badly; then the newest epoch that can. */
+  async #afterDamage(
+    head: Head,
+    switchTo: number | null,
+    damage: CorruptStateFault,
+  ): Promise<Reached> {
+    const now = await this.readHead();
+    if (now.revision !== head.revision) return { outcome: 'lost' };
+    try {
+      return await this.#follow(head, null, switchTo);
+    } catch (fault) {
+      if (!(fault instanceof CorruptStateFault)) throw fault;
+    }
+    return this.#fallBack(head, switchTo, damage);
+  }
+
+  async #fallBack(
+    head: Head,
+    switchTo: number | null,
+    damage: CorruptStateFault,
+  ): Promise<Reached> {
+    for await (const sound of soundEpochs(this.#plan, head, this.#ports.blobs)) {
+      const { checkpoint, base, epoch } = sound;
+      if (epoch === head.epoch && !agreesWith(head, checkpoint)) continue;
+      // Older ones need even more of the stream.
+      if (!(await this.#isReplayable(checkpoint.image.progress.position, head))) break;
+      if (epoch === head.epoch) {
+        const { quarantined } = checkpoint;
+        await this.#ports.quarantine.put(quarantined.map((record) => this.identify(record, head)));
+      }
+      const planOrdinal = switchTo ?? head.planOrdinal;
+      const previous = switchTo === null ? head.previous : null;
+      return this.#rewind(head, { checkpoint, base, planOrdinal, previous }, epoch);
+    }
+    throw new CorruptStateFault(
+      `${damage.message}; and no older epoch of ${head.sliceId} can be read whole and replayed from the stream`,
+      {
+        hint: 'put back what is missing from a copy, or start with an empty data folder',
+        cause: damage,
+      },
+    );
+  }
+
+  /** Null if where the plan was left cannot be read or replayed any more: it is taken over as any other then. */
+  async #rollBack(
+    head: Head,
+    { to, ordinal }: Extract<PlanDecision, { kind: 'rollback' }>,
+  ): Promise<Reached | null> {
+    if (!(await this.#isReplayable(to.cursor, head))) return null;
+    let checkpoint: Checkpoint;
+    try {
+      checkpoint = await load(this.#plan, { ...to, sliceId: head.sliceId }, this.#ports.blobs);
+    } catch (fault) {
+      if (fault instanceof CorruptStateFault) return null;
+      throw fault;
+    }
+    const previous = leaving(head, this.#ports.clock.nowMs());
+    const target = { checkpoint, base: to.base, planOrdinal: ordinal, previous };
+    return this.#rewind(head, target, to.delta.epoch);
+  }
+
+  async #rewind(
+    head: Head,
+    target: Omit<RewindTarget, 'plan' | 'decoder'>,
+    epoch: number,
+  ): Promise<Reached> {
+    const whole = { ...target, plan: this.#plan, decoder: this.#decoder };
+    const rewound = await rewind(head, whole, this.#ports);
+    if (rewound.outcome === 'refused') return { outcome: 'lost' };
+    const checkpoint = { ...target.checkpoint, chain: rewound.chain, quarantined: [] };
+    const memory = this.remember(rewound.head, checkpoint);
+    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };
+  }
+
+  async #isReplayable(from: Position, head: Head): Promise<boolean> {
+    if (comparePositions(from, head.delivered) >= 0) return true;
+    const answer = await this.#ports.source.readAfter(this.#identity.shardId, from, 1);
+    return answer.outcome === 'records';
+  }
+
+  #held(active: string): HeldFault {
+    return new HeldFault(
+      `slice ${this.#identity.sliceId} runs by plan ${active.slice(0, 8)}, this code carries ${this.#plan.hash.slice(0, 8)}`,
+      {
+        hint: 'another pipeline file was activated since: run with that one, or activate this one',
+      },
+    );
+  }
+}
+
+/** True if a memory of `mine`, overlay included, is still right under `current`. */
+function isSameEpoch(mine: Head, current: Head): boolean {
+  const sameDelta =
+    mine.delta === null
+      ? current.delta === null
+      : current.delta !== null && sameBlob(mine.delta, current.delta);
+  return sameDelta && mine.timeline === current.timeline && mine.epoch === current.epoch;
+}

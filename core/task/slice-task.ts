@@ -1,0 +1,306 @@
+/**
+ * One slice's life in one environment: rebase on HEAD, replay what is missing, fold the batch, write HEAD.
+ *
+ * Invariants: a memory is the fold of exactly the slice's records up to its position; records at or before the position
+ * are dropped, never those at or before `delivered`; an invocation that returns has its whole batch at or before
+ * `delivered`, in HEAD; a slice that is RECOVERING is brought forward by the owner of its generation only.
+ */
+import { assert } from '../assert.ts';
+import type { Head } from '../checkpoint/head.ts';
+import type { RecordDecoder } from '../decode/record-decoder.ts';
+import type { Plan } from '../definition/plan.ts';
+import { BehindFault, HeldFault, TransientFault } from '../faults.ts';
+import type { StreamRecord, SuspicionStore } from '../ports.ts';
+import { comparePositions } from '../position.ts';
+import { CatchUp } from './catch-up.ts';
+import { Committer } from './committer.ts';
+import type { DeliveryReport, Step } from './delivery-report.ts';
+import { FailedRecord, FoldGuard } from './fold-guard.ts';
+import { finishRequests, type RedrivePorts, readInbox, redrive } from './redrive.ts';
+import { ReplayLog, type SliceIdentity } from './replay-log.ts';
+import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
+
+export interface TaskPorts extends MemoryPorts, RedrivePorts {
+  readonly suspicions: SuspicionStore;
+}
+
+interface Attempt {
+  readonly timeLeftMs: () => number;
+  readonly report: DeliveryReport;
+  /** Records that are about to be folded at most, besides a replay. */
+  readonly upcoming: number;
+  /** Become the owner of a new generation first, whoever owns the slice now. */
+  readonly fences: boolean;
+  /** What to do while another owner recovers the slice. */
+  readonly held: (head: Head) => Promise<Step>;
+  readonly step: (memory: Memory) => Promise<Step>;
+}
+
+/** Requests that one flip does at most. */
+const REQUESTS_MAX = 10;
+
+export class SliceTask {
+  readonly #identity: SliceIdentity;
+  readonly #ports: TaskPorts;
+  readonly #owner: SliceMemory;
+  readonly #guard: FoldGuard;
+  readonly #committer: Committer;
+  readonly #catchUp: CatchUp;
+  readonly #planHash: string;
+  #memory: Memory | null = null;
+  /** The generation that this task fenced. */
+  #lease: number | null = null;
+  #busy = false;
+
+  constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: TaskPorts) {
+    this.#identity = identity;
+    this.#ports = ports;
+    this.#planHash = plan.hash;
+    this.#owner = new SliceMemory(identity, plan, decoder, ports);
+    this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
+    this.#committer = new Committer(this.#owner, ports);
+    this.#catchUp = new CatchUp({
+      log: new ReplayLog(identity, ports.source, ports.knobs.replayChunkRecords),
+      guard: this.#guard,
+      committer: this.#committer,
+      flipReserveMs: ports.knobs.flipReserveMs,
+    });
+  }
+
+  /**
+   * Folds a batch of the slice's records, in order, and has HEAD answer for it. When this returns, none of them need come
+   * again; when it throws, all may. Throws `TransientFault`, `BehindFault`, `HeldFault`, `ReplayGapFault` or
+   * `CorruptStateFault`.
+   */
+  deliver(records: readonly StreamRecord[], timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#exclusively((report) => this.#deliver(inOrderOf(records), timeLeftMs, report));
+  }
+
+  /** Completes an epoch with a base, whether or not something is new. */
+  checkpoint(timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#exclusively((report) =>
+      this.#attempt({
+        timeLeftMs,
+        report,
+        upcoming: 0,
+        fences: false,
+        held: async (head) => {
+          throw new HeldFault(`slice ${head.sliceId} is being recovered`, {
+            hint: 'ask again when its state is OPEN',
+          });
+        },
+        step: (memory) => this.#committer.flip(memory, report, { base: true }),
+      }),
+    );
+  }
+
+  /** Takes the slice from whoever has it, brings it up to `delivered` and opens it again. */
+  recover(timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#exclusively((report) =>
+      this.#attempt({
+        timeLeftMs,
+        report,
+        upcoming: 0,
+        fences: true,
+        held: async () => 'lost',
+        step: (memory) => this.#committer.flip(memory, report, { base: true }),
+      }),
+    );
+  }
+
+  /** What is due although no record comes: saves what is too old, does what the inbox asks, goes on with a recovery. */
+  tick(timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#exclusively(async (report) => {
+      if (!(await this.#isTickDue())) return;
+      await this.#attempt({
+        timeLeftMs,
+        report,
+        upcoming: 0,
+        fences: false,
+        held: async () => 'done',
+        step: (memory) => this.#tick(memory, report),
+      });
+    });
+  }
+
+  /** Bytes of memory that the slice's state holds here, about. */
+  heapBytes(): number {
+    return this.#memory?.state.heapBytes() ?? 0;
+  }
+
+  async #deliver(
+    records: readonly StreamRecord[],
+    timeLeftMs: () => number,
+    report: DeliveryReport,
+  ): Promise<void> {
+    const last = records.at(-1);
+    let answered: Head | null = null;
+    await this.#attempt({
+      timeLeftMs,
+      report,
+      upcoming: records.length,
+      fences: false,
+      held: async (head) => {
+        answered = last === undefined ? head : await this.#committer.answerWhileHeld(head, last);
+        return answered === null ? 'lost' : 'done';
+      },
+      step: async (memory) => {
+        const { cursor } = memory.head;
+        if ((await this.#catchUp.closeGap(memory, records, timeLeftMs, report)) === 'lost')
+          return 'lost';
+        report.folded = 0;
+        for (const record of records) if (comparePositions(record, cursor) > 0) report.folded++;
+        if ((await this.#catchUp.foldAll(memory, records, report)) === 'lost') return 'lost';
+        const step = await this.#committer.commit(memory, report);
+        answered = memory.head;
+        return step;
+      },
+    });
+    const head = answered as Head | null;
+    assert(
+      head !== null && (last === undefined || comparePositions(last, head.delivered) <= 0),
+      'an-answered-batch-is-delivered',
+    );
+  }
+
+  async #exclusively(run: (report: DeliveryReport) => Promise<void>): Promise<DeliveryReport> {
+    assert(!this.#busy, 'one-invocation-at-a-time');
+    const counts = { folded: 0, replayed: 0, restored: 0, flips: 0, refused: 0 };
+    const report: DeliveryReport = { ...counts, rewoundTo: null, epoch: 0 };
+    this.#busy = true;
+    try {
+      await run(report);
+    } catch (fault) {
+      // The overlay may be half of a batch, the image half of a delta. Only a replay that ran out of time leaves it whole.
+      if (fault instanceof BehindFault) this.#memory?.state.dropOverlay();
+      else this.#memory = null;
+      throw fault;
+    } finally {
+      await this.#guard.disarm();
+      this.#busy = false;
+    }
+    report.epoch = this.#memory?.head.epoch ?? 0;
+    return report;
+  }
+
+  async #attempt(attempt: Attempt): Promise<void> {
+    const { report } = attempt;
+    const attemptsMax = this.#ports.knobs.headWriteAttemptsMax;
+    for (let count = 0; count < attemptsMax; count++) {
+      try {
+        if ((await this.#once(attempt)) === 'done') return;
+      } catch (error) {
+        if (!(error instanceof FailedRecord)) throw error;
+        this.#guard.failed(error);
+        this.#memory = null;
+      }
+      report.refused++;
+    }
+    throw new TransientFault(
+      `slice ${this.#identity.sliceId}: HEAD moved under ${attemptsMax} flips in a row`,
+      { hint: 'another environment works on the same slice; the batch will come again' },
+    );
+  }
+
+  async #once({ held, fences, step, report, timeLeftMs, upcoming }: Attempt): Promise<Step> {
+    let head = await this.#owner.readHead();
+    if (head.status === 'OPENING' || head.status === 'SEALED') {
+      throw new HeldFault(`slice ${head.sliceId} is ${head.status}`);
+    }
+    const isAnothers = head.status === 'RECOVERING' && head.generation !== this.#lease;
+    const isMine = head.status === 'RECOVERING' && head.generation === this.#lease;
+    const takesOver = fences ? !isMine : this.#isAbandoned(head);
+    if (isAnothers && !takesOver) return held(head);
+    // Code of another plan could not go on with what it took.
+    if ((isAnothers || fences) && takesOver && head.planHash === this.#planHash) {
+      const fenced = await this.#committer.fence(head);
+      if (fenced === null) return 'lost';
+      head = fenced;
+      this.#lease = head.generation;
+    }
+    const memory = await this.#reach(head, report);
+    if (memory === null) return 'lost';
+    const { delivered } = memory.head;
+    const replays = comparePositions(memory.state.position, delivered) < 0;
+    const replayed = replays ? this.#ports.knobs.replayChunkRecords : 0;
+    if (report.restored > 0) {
+      await this.#guard.arm(memory.state.position, Math.max(upcoming, replayed));
+    }
+    if ((await this.#catchUp.replay(memory, timeLeftMs, report)) === 'lost') return 'lost';
+    return step(memory);
+  }
+
+  /** Nothing was committed for so long that its owner must be gone. */
+  #isAbandoned(head: Head): boolean {
+    const { clock, knobs } = this.#ports;
+    return clock.nowMs() - head.flippedMs >= knobs.recoveryLeaseMs;
+  }
+
+  /** A memory at `head`, under this code's plan; null if HEAD moved. */
+  async #reach(head: Head, report: DeliveryReport): Promise<Memory | null> {
+    const before = this.#memory;
+    this.#memory = null;
+    const reached = await this.#owner.reach(head, before);
+    if (reached.outcome === 'lost') return null;
+    const { memory, restored, rewoundTo } = reached;
+    if (restored) report.restored++;
+    if (rewoundTo !== null) {
+      report.rewoundTo = rewoundTo;
+      this.#lease = memory.head.generation;
+    }
+    await this.#committer.listQuarantined(memory);
+    if (memory.switchTo !== null) {
+      const request = { base: true, planOrdinal: memory.switchTo };
+      if ((await this.#committer.flip(memory, report, request)) === 'lost') return null;
+      this.#lease = memory.head.generation;
+    }
+    this.#memory = memory;
+    return memory;
+  }
+
+  async #isTickDue(): Promise<boolean> {
+    const head = await this.#owner.readHead();
+    if (head.planHash !== this.#planHash || head.status !== 'OPEN') return true;
+    const { open, settled } = await readInbox(head, this.#ports.inbox);
+    if (settled.length > 0) await this.#ports.inbox.delete(head.sliceId, settled);
+    return open.length > 0 || this.#isUnsavedTooLong(head);
+  }
+
+  #isUnsavedTooLong(head: Head): boolean {
+    const { clock, knobs } = this.#ports;
+    const isSaved = comparePositions(head.cursor, head.delivered) >= 0;
+    return !isSaved && clock.nowMs() - head.flippedMs >= knobs.unsavedAgeMsMax;
+  }
+
+  async #tick(memory: Memory, report: DeliveryReport): Promise<Step> {
+    const { inbox } = this.#ports;
+    const { open } = await readInbox(memory.head, inbox);
+    const results = await redrive(memory, open.slice(0, REQUESTS_MAX), this.#ports);
+    const isDue =
+      memory.head.status === 'RECOVERING' ||
+      results.some(({ redriven }) => redriven.length > 0) ||
+      this.#isUnsavedTooLong(memory.head);
+    if (isDue) {
+      const requestsDone = results.map(({ id }) => id);
+      const request = { base: false, requestsDone };
+      if ((await this.#committer.flip(memory, report, request)) === 'lost') {
+        // A memory that keeps its overlay would find the marks of this try, and refuse what it has not brought back.
+        memory.state.dropOverlay();
+        return 'lost';
+      }
+    }
+    await finishRequests(memory.head, results, inbox);
+    return 'done';
+  }
+}
+
+/** The batch by position. Lambda brings it so; a source that does not must not make a record look known. */
+function inOrderOf(records: readonly StreamRecord[]): readonly StreamRecord[] {
+  for (let index = 1; index < records.length; index++) {
+    const before = records[index - 1] as StreamRecord;
+    if (comparePositions(before, records[index] as StreamRecord) >= 0) {
+      return [...records].sort(comparePositions);
+    }
+  }
+  return records;
+}
