@@ -34,15 +34,19 @@ const packageUrl = new URL(`../core/definition/index.${isSource ? 'ts' : 'js'}`,
 
 let isRegistered = false;
 let loadCount = 0;
+/** What the last load read; of one that failed, as far as it came. */
+const imported = new Set<string>();
 
 /** Imports the module at an absolute path as it is now, even if it was imported before. Rejects with Node's errors. */
 export async function importFresh(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!isRegistered) registerHooks({ resolve, load });
   isRegistered = true;
+  imported.clear();
   forgetCommonJs(realpathSync(path), new Set());
   if (formatOf(path, readSource(path)) === 'commonjs') {
     // Imported, it would not see these hooks in its own `require` before Node 24.
     const exported: unknown = require(path);
+    noteRequired(realpathSync(path));
     return types.isModuleNamespaceObject(exported)
       ? (exported as Record<string, unknown>)
       : { default: exported };
@@ -50,6 +54,11 @@ export async function importFresh(path: string): Promise<Readonly<Record<string,
   const url = pathToFileURL(path);
   url.searchParams.set(QUERY, String(++loadCount));
   return (await import(url.href)) as Record<string, unknown>;
+}
+
+/** The files that the last `importFresh` read: the one that was asked for, and what it imported by a relative path. */
+export function importedFiles(): readonly string[] {
+  return [...imported];
 }
 
 /**
@@ -84,6 +93,7 @@ const resolve: Resolve = (specifier, context, nextResolve) => {
 const load: Load = (url, context, nextLoad) => {
   if (loadQuery(url) === null) return nextLoad(url, context);
   const path = fileURLToPath(url);
+  imported.add(path);
   if (!SCRIPT.test(path)) return nextLoad(url, context);
   const source = readSource(path);
   return { format: formatOf(path, source), source, shortCircuit: true };
@@ -137,4 +147,10 @@ function forgetCommonJs(path: string, seen: Set<string>): void {
   seen.add(path);
   for (const child of module.children) forgetCommonJs(child.filename, seen);
   delete require.cache[path];
+}
+
+function noteRequired(path: string): void {
+  if (imported.has(path) || path.includes('/node_modules/')) return;
+  imported.add(path);
+  for (const child of require.cache[path]?.children ?? []) noteRequired(child.filename);
 }

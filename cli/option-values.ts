@@ -9,8 +9,18 @@ export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
 export const pipelineOption = () =>
   new Option('--pipeline <file>', 'the pipeline file').default('tidemark.config.ts');
 
+/** `tidemark dev -- CMD` sets the variables of these two, so that commands in CMD find it. */
 export const queryUrlOption = () =>
-  new Option('--query-url <url>', 'where the query API is').default(DEFAULT_URL).argParser(url);
+  new Option('--query-url <url>', 'where the query API is')
+    .env('TIDEMARK_QUERY_URL')
+    .default(DEFAULT_URL)
+    .argParser(url);
+
+export const kinesisEndpointOption = () =>
+  new Option('--kinesis-endpoint <url>', 'where the Kinesis API is')
+    .env('AWS_ENDPOINT_URL_KINESIS')
+    .default(DEFAULT_URL)
+    .argParser(url);
 
 export const jsonOption = () => new Option('--json', 'print JSON instead of text');
 

@@ -8,7 +8,7 @@ import { inspect, stripVTControlCharacters } from 'node:util';
 import { parsePlan } from '../core/definition/parse-plan.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { formatProblems, type Problem } from '../core/definition/problem.ts';
-import { importFresh, syntaxErrorIn } from './module-hooks.ts';
+import { importedFiles, importFresh, syntaxErrorIn } from './module-hooks.ts';
 
 /** A pipeline file that cannot be used. The message is for a person: many lines, and the file's name in the first. */
 export class PipelineFileError extends Error {
@@ -43,6 +43,12 @@ export async function loadPipelineFile(path: string): Promise<Plan> {
   if (parsed.ok) return parsed.plan;
   const { problems } = parsed;
   throw new PipelineFileError(formatProblems(path, problems), { problems });
+}
+
+/** The file, and those that it imported by a relative path when it was loaded last. */
+export function filesOfPipeline(path: string): string[] {
+  const absolute = resolve(path);
+  return [...new Set([absolute, ...importedFiles()])];
 }
 
 async function checkReadable(path: string, absolute: string): Promise<void> {

@@ -10,7 +10,10 @@ import { devCommand } from './commands/dev.ts';
 import { putCommand } from './commands/put.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
+import { redriveCommand } from './commands/redrive.ts';
+import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
+import { errorText } from './error-text.ts';
 import { UsageError } from './usage-error.ts';
 
 const EXIT_FAILED = 1;
@@ -35,6 +38,8 @@ async function main(argv: string[]): Promise<number> {
     statusCommand(),
     checkpointCommand(),
     quarantineCommand(),
+    simulateCommand(),
+    redriveCommand(),
   ];
   for (const command of commands) program.addCommand(command.exitOverride());
   try {
@@ -51,16 +56,8 @@ function exitCodeOf(error: unknown): number {
     console.error(`error: ${error.message}`);
     return EXIT_USAGE;
   }
-  console.error(`error: ${describe(error)}`);
+  console.error(`error: ${errorText(error)}`);
   return EXIT_FAILED;
-}
-
-/** Message and hint; the stack only of what we did not expect. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const isBug = error instanceof TypeError || error instanceof RangeError;
-  const hint = 'hint' in error && typeof error.hint === 'string' ? `\n  ${error.hint}` : '';
-  return `${isBug ? (error.stack ?? error.message) : error.message}${hint}`;
 }
 
 function packageVersion(): string {

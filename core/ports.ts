@@ -206,8 +206,8 @@ export interface PlanRegistry {
 /** That an environment is about to fold what follows a position: if it dies before the next commit, that is found here. */
 export interface Suspicion {
   readonly position: Position;
-  /** Environments that died at this position. */
-  readonly deaths: number;
+  /** Owners that began to fold here and were not seen to end it; 0: the last one survived. */
+  readonly attempts: number;
   /** Records that a commit at this position takes at most; the last that was tried. */
   readonly chunkRecords: number;
 }

@@ -29,15 +29,21 @@ export type AggregatePayload =
       readonly after: Position;
       readonly limit: number;
     }
-  | { readonly kind: 'checkpoint'; readonly shardId: string };
+  | { readonly kind: 'checkpoint' | 'recover' | 'tick'; readonly shardId: string };
 
 export type AggregateAnswer =
-  | { readonly outcome: 'delivered'; readonly count: number; readonly last: Position }
+  | {
+      readonly outcome: 'delivered';
+      readonly count: number;
+      readonly last: Position;
+      readonly rewoundTo: number | null;
+    }
   /** Nothing follows the position. */
   | { readonly outcome: 'nothing' }
   /** Records after the position are gone. */
   | { readonly outcome: 'trimmed' }
-  | { readonly outcome: 'checkpoint'; readonly epoch: number };
+  /** A checkpoint, a recovery or a tick. */
+  | { readonly outcome: 'done'; readonly epoch: number; readonly rewoundTo: number | null };
 
 /** What stands around a record's data in the event that Lambda brings, about. */
 const ENVELOPE_BYTES = 500;
@@ -50,9 +56,10 @@ const handler = createAggregateHandler(new Aggregator(plan, createJsonDecoder(pl
 serveInvocations(async (payload, timeLeftMs): Promise<AggregateAnswer> => {
   const request = payload as AggregatePayload;
   const context = { getRemainingTimeInMillis: timeLeftMs };
-  if (request.kind === 'checkpoint') {
-    const [report] = await handler({ tidemark: 'checkpoint', shardId: request.shardId }, context);
-    return { outcome: 'checkpoint', epoch: report?.epoch ?? 0 };
+  if (request.kind !== 'records') {
+    const { kind: tidemark, shardId } = request;
+    const [report] = await handler({ tidemark, shardId }, context);
+    return { outcome: 'done', epoch: report?.epoch ?? 0, rewoundTo: report?.rewoundTo ?? null };
   }
   const read = await ports.source.readAfter(request.shardId, request.after, request.limit);
   if (read.outcome === 'trimmed') return { outcome: 'trimmed' };
@@ -60,9 +67,10 @@ serveInvocations(async (payload, timeLeftMs): Promise<AggregateAnswer> => {
   const count = event.Records.length;
   const last = read.records[count - 1];
   if (last === undefined) return { outcome: 'nothing' };
-  await handler(event, context);
+  const [report] = await handler(event, context);
+  const rewoundTo = report?.rewoundTo ?? null;
   const { sequenceNumber, subSequence } = last;
-  return { outcome: 'delivered', count, last: { sequenceNumber, subSequence } };
+  return { outcome: 'delivered', count, last: { sequenceNumber, subSequence }, rewoundTo };
 });
 
 /** As many of the records as one invocation's payload takes. */

@@ -5,84 +5,75 @@
  *   PutRecords → stream.db → event source mapping → environments (threads) → checkpoint.db, objects/
  *                                              queries → query environment (thread) ─┘
  */
-
 import { type DataFolder, openDataFolder } from '../adapters/local/data-folder.ts';
 import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
+import { LocalPlanRegistry } from '../adapters/local/store/local-plan-registry.ts';
 import { LocalStream } from '../adapters/local/stream/local-stream.ts';
-import { sliceIdOf } from '../core/aggregator.ts';
-import { firstHead, headItem, parseHead } from '../core/checkpoint/head.ts';
-import type { PipelineJson } from '../core/definition/pipeline-json.ts';
+import { sliceIdOf } from '../core/checkpoint/names.ts';
 import type { Plan } from '../core/definition/plan.ts';
-import { describeDifference } from '../core/definition/plan-difference.ts';
-import { canonicalJson, planToJson } from '../core/definition/plan-json.ts';
-import { type Position, START } from '../core/position.ts';
-import type { AggregateAnswer, EnvironmentData } from './aggregate-environment.ts';
-import { EnvironmentPool, InvocationError } from './environment-pool.ts';
+import type { Position } from '../core/position.ts';
+import type { AggregateAnswer, AggregatePayload } from './aggregate-environment.ts';
+import { Deployment, type DeploymentOptions, QUERY_TIMEOUT_MS } from './deployment.ts';
+import { InvocationError } from './environment-pool.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
+import { FailureNews } from './failure-news.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { PortServer } from './http/port-server.ts';
 import type { Route } from './http/route.ts';
-import type { FunctionFailure } from './invocation.ts';
+import { failureOf } from './invocation.ts';
 import { kinesisRoute } from './kinesis-api/kinesis-api.ts';
-import { randomNonces, systemClock } from './local-ports.ts';
+import { systemClock } from './local-ports.ts';
 import { pageRoutes } from './page-routes.ts';
+import { type Activation, activatePlan } from './plan-activation.ts';
 import { type CheckpointedSlice, checkpointRoute } from './query-api/checkpoint-route.ts';
 import { queryRoutes } from './query-api/query-routes.ts';
-import { threadEntry } from './thread-entry.ts';
+import { redriveRoute } from './query-api/redrive-route.ts';
+import type { RuntimeEvent } from './runtime-event.ts';
+import { SliceHeads } from './slice-heads.ts';
+import { SliceTicker } from './slice-ticker.ts';
 
-export interface DevRuntimeOptions {
+export interface DevRuntimeOptions extends DeploymentOptions {
   readonly plan: Plan;
-  readonly dataFolder: string;
   /** 0 takes a free one. */
   readonly port: number;
   /** Of a new stream; null keeps what is there, or takes the default. */
   readonly shardCount: number | null;
-  readonly environmentCount: number;
-  readonly environmentMemoryMib: number;
   readonly batchWindowMs: number;
-  readonly invocationTimeoutMs: number;
   readonly allowHosts: readonly string[];
-  readonly region: string;
   readonly onEvent: (event: RuntimeEvent) => void;
 }
 
-export type RuntimeEvent =
-  /** At start: records that are in the stream and in no checkpoint. */
-  | { readonly kind: 'replaying'; readonly records: number }
-  /** They are in a checkpoint now. */
-  | { readonly kind: 'replayed'; readonly records: number; readonly ms: number }
-  | {
-      readonly kind: 'invocation-failed';
-      readonly shardId: string;
-      readonly failure: FunctionFailure;
-      readonly retryInMs: number;
-    }
-  | { readonly kind: 'request-failed' | 'trim-failed'; readonly error: unknown };
-
-const QUERY_MEMORY_MIB = 256;
-const QUERY_TIMEOUT_MS = 60_000;
 const TRIM_INTERVAL_MS = 3_600_000;
 const REPLAY_TIMEOUT_MS = 3_600_000;
+/** What is due although no record comes waits this long at most. */
+const TICK_INTERVAL_MS = 2_000;
 
 export class DevRuntime {
   readonly #options: DevRuntimeOptions;
   readonly #folder: DataFolder;
   readonly #stream: LocalStream;
   readonly #database: CheckpointDatabase;
-  readonly #heads: LocalCheckpointStore;
-  readonly #aggregates: EnvironmentPool;
-  readonly #queries: EnvironmentPool;
+  readonly #heads: SliceHeads;
+  readonly #plans: LocalPlanRegistry;
+  readonly #heartbeats: Heartbeats;
+  readonly #news = new FailureNews();
   readonly #startedMs = performance.now();
+  /** Carries the active plan. */
+  #deployment: Deployment;
   #mapping: EventSourceMapping | null = null;
+  #ticker: SliceTicker | null = null;
   #server: PortServer | null = null;
   #trimTimer: NodeJS.Timeout | null = null;
   #restoredRecords = 0;
   #trimming: Promise<void> = Promise.resolve();
+  #reloading: Promise<unknown> = Promise.resolve();
 
   /** Resolves when the port is open. Rejects with an `Error` that says what to do when it cannot start. */
   static async start(options: DevRuntimeOptions): Promise<DevRuntime> {
     await assertPortIsFree(options.port);
-    const folder = await claimFolder(options);
+    const { dataFolder, plan } = options;
+    const folder = await openDataFolder({ path: dataFolder, pipelineName: plan.name });
     let runtime: DevRuntime;
     try {
       runtime = new DevRuntime(options, folder);
@@ -100,7 +91,7 @@ export class DevRuntime {
   }
 
   private constructor(options: DevRuntimeOptions, folder: DataFolder) {
-    const { plan, dataFolder, shardCount, region } = options;
+    const { plan, shardCount, onEvent } = options;
     this.#options = options;
     this.#folder = folder;
     this.#stream = LocalStream.open({
@@ -110,26 +101,12 @@ export class DevRuntime {
       ...(shardCount === null ? {} : { shardCount }),
     });
     this.#database = CheckpointDatabase.open(folder.checkpointPath);
-    this.#heads = new LocalCheckpointStore(this.#database);
-    const workerData: EnvironmentData = { pipeline: planToJson(plan), dataFolder, region };
-    this.#aggregates = new EnvironmentPool({
-      name: 'aggregate',
-      count: options.environmentCount,
-      entry: threadEntry('aggregate-environment'),
-      workerData,
-      memoryMib: options.environmentMemoryMib,
-      memoryHint: 'start with a larger --environment-memory, or with more shards for a new stream',
-      timeoutMs: options.invocationTimeoutMs,
-    });
-    this.#queries = new EnvironmentPool({
-      name: 'query',
-      count: 1,
-      entry: threadEntry('query-environment'),
-      workerData,
-      memoryMib: QUERY_MEMORY_MIB,
-      memoryHint: 'ask for less at once: by key, prefix, start and end, or without order',
-      timeoutMs: QUERY_TIMEOUT_MS,
-    });
+    this.#heads = new SliceHeads(this.#stream, new LocalCheckpointStore(this.#database));
+    this.#plans = new LocalPlanRegistry(this.#database);
+    this.#deployment = new Deployment(plan, options);
+    this.#heartbeats = new Heartbeats(this.#stream, (error) =>
+      onEvent({ kind: 'heartbeat-failed', error }),
+    );
   }
 
   get url(): string {
@@ -145,39 +122,55 @@ export class DevRuntime {
     return this.#stream.shards().length;
   }
 
+  /**
+   * Goes over to another plan of the same pipeline; resolves when no environment of the one before is left. Rejects with
+   * `OtherPipelineError` if it is none of the same, and goes on as before.
+   */
+  reload(plan: Plan): Promise<'reloaded' | 'same'> {
+    const reloaded = this.#reloading.then(() => this.#reload(plan));
+    this.#reloading = reloaded.catch(() => {});
+    return reloaded;
+  }
+
   /** Answers running requests, lets running invocations commit, and gives the data folder back. */
   async close(): Promise<void> {
     if (this.#trimTimer !== null) clearInterval(this.#trimTimer);
+    this.#heartbeats.stop();
+    await this.#reloading;
     await this.#trimming;
     await this.#server?.close();
+    await this.#ticker?.stop();
     await this.#mapping?.stop();
-    await Promise.all([this.#aggregates.close(), this.#queries.close()]);
+    await this.#deployment.close();
     this.#stream.close();
     this.#database.close();
     await this.#folder.close();
   }
 
   async #start(): Promise<void> {
-    this.#aggregates.warm();
-    this.#queries.warm();
+    const { onEvent, plan, port, allowHosts } = this.#options;
+    this.#deployment.warm();
     await this.#trim();
-    const { onEvent, batchWindowMs, port, allowHosts } = this.#options;
     this.#trimTimer = setInterval(() => {
       this.#trimming = this.#trim().catch((error: unknown) =>
         onEvent({ kind: 'trim-failed', error }),
       );
     }, TRIM_INTERVAL_MS);
     this.#trimTimer.unref();
-    const unsaved = await this.#unsavedCount();
-    this.#mapping = new EventSourceMapping({
-      stream: this.#stream,
-      pool: this.#aggregates,
-      batchWindowMs,
-      delivered: await this.#openSlices(),
-      cursorOf: (shardId) => this.#cursorOf(shardId),
-      onFailure: (shardId, failure, retryInMs) =>
-        onEvent({ kind: 'invocation-failed', shardId, failure, retryInMs }),
+    const unsaved = await this.#heads.unsavedCount();
+    const { ordinal } = await this.#activate(plan);
+    const heads = await this.#heads.open(ordinal, plan.hash);
+    this.#restoredRecords = heads.reduce((sum, { digest }) => sum + digest.count, 0);
+    this.#mapping = this.#mapStream(
+      new Map(heads.map(({ shardId, delivered }) => [shardId, delivered])),
+    );
+    this.#ticker = new SliceTicker({
+      shardIds: this.#stream.shards().map(({ shardId }) => shardId),
+      intervalMs: TICK_INTERVAL_MS,
+      tick: (shardId) => this.#tick(shardId),
+      onFailure: (shardId, error) => this.#tickFailed(shardId, error),
     });
+    this.#heartbeats.follow(plan.idleMs);
     this.#server = await PortServer.listen({
       port,
       allowHosts,
@@ -185,16 +178,86 @@ export class DevRuntime {
       onError: (error) => onEvent({ kind: 'request-failed', error }),
     });
     if (unsaved > 0) void this.#reportReplay(unsaved);
+    for (const { status, shardId } of heads) {
+      if (status === 'RECOVERING') void this.#recover(shardId);
+    }
+    // Slices that no record comes to go over to the plan too.
+    void this.#ticker.tickAll();
+  }
+
+  async #reload(plan: Plan): Promise<'reloaded' | 'same'> {
+    const before = this.#deployment;
+    if (plan.hash === before.plan.hash) return 'same';
+    refuseOtherPipeline(before.plan, plan);
+    const next = new Deployment(plan, this.#options);
+    next.warm();
+    try {
+      await this.#activate(plan);
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+    // What runs under the plan before may still commit: a slice goes over at its next invocation.
+    this.#deployment = next;
+    this.#heartbeats.follow(plan.idleMs);
+    await before.close(next);
+    await this.#ticker?.tickAll();
+    return 'reloaded';
+  }
+
+  async #activate(plan: Plan): Promise<Activation> {
+    const activation = await activatePlan(plan, {
+      registry: this.#plans,
+      firstPlan: this.#folder.firstPlan,
+      heads: await this.#heads.all(),
+      nowMs: systemClock.nowMs(),
+    });
+    const { change } = activation;
+    if (change !== null) this.#options.onEvent({ kind: 'plan-activated', ...change });
+    return activation;
+  }
+
+  #mapStream(delivered: ReadonlyMap<string, Position>): EventSourceMapping {
+    const { batchWindowMs, onEvent } = this.#options;
+    return new EventSourceMapping({
+      stream: this.#stream,
+      pool: { invoke: (payload) => this.#invoke(payload as AggregatePayload) },
+      batchWindowMs,
+      delivered,
+      cursorOf: (shardId) => this.#heads.cursorOf(shardId),
+      onFailure: (shardId, failure, retryInMs) => {
+        // Held is no failure: the batch waits until whoever has the slice is done, and is told of once.
+        const isHeld = failure.name === 'HeldFault';
+        if (isHeld && !this.#news.isNew(shardId, failure)) return;
+        onEvent({ kind: 'invocation-failed', shardId, failure, retryInMs });
+      },
+    });
   }
 
   #routes(): Route[] {
     const { region } = this.#options;
     return [
       kinesisRoute({ stream: this.#stream, clock: systemClock, region }),
-      ...queryRoutes((request) => this.#queries.invoke(request)),
+      ...queryRoutes((request) => this.#deployment.queries.invoke(request)),
       checkpointRoute(() => this.#checkpoint()),
+      redriveRoute({
+        invoke: (payload) => this.#deployment.queries.invoke(payload),
+        tick: (sliceId) => this.#tickSlice(sliceId),
+      }),
       ...pageRoutes(),
     ];
+  }
+
+  async #invoke(payload: AggregatePayload): Promise<AggregateAnswer> {
+    const answer = (await this.#deployment.aggregates.invoke(payload)) as AggregateAnswer;
+    const { shardId } = payload;
+    if (payload.kind === 'records') this.#news.over(shardId);
+    if ('rewoundTo' in answer && answer.rewoundTo !== null) {
+      const timeline = (await this.#heads.of(shardId))?.timeline ?? 0;
+      const sliceId = sliceIdOf(shardId);
+      this.#options.onEvent({ kind: 'rewound', sliceId, epoch: answer.rewoundTo, timeline });
+    }
+    return answer;
   }
 
   /** A base of every slice that holds at least all records that are in the stream now. */
@@ -203,52 +266,45 @@ export class DevRuntime {
     return Promise.all(
       this.#stream.shards().map(async ({ shardId }) => {
         if (!(await mapping.caughtUp(shardId, QUERY_TIMEOUT_MS))) throw notCaughtUp(shardId);
-        const payload = { kind: 'checkpoint', shardId } as const;
-        const answer = (await mapping.inTurn(shardId, () =>
-          this.#aggregates.invoke(payload),
-        )) as AggregateAnswer;
-        return {
-          id: sliceIdOf(shardId),
-          shardId,
-          epoch: answer.outcome === 'checkpoint' ? answer.epoch : 0,
-        };
+        const answer = await mapping.inTurn(shardId, () =>
+          this.#invoke({ kind: 'checkpoint', shardId }),
+        );
+        const epoch = answer.outcome === 'done' ? answer.epoch : 0;
+        return { id: sliceIdOf(shardId), shardId, epoch };
       }),
     );
   }
 
-  async #cursorOf(shardId: string): Promise<Position> {
-    const item = await this.#heads.readHead(sliceIdOf(shardId));
-    return item === null ? START : parseHead(item).cursor;
+  /** The folder is ours, so whoever recovered the slice is dead: nobody need wait until its lease is over. */
+  async #recover(shardId: string): Promise<void> {
+    const mapping = this.#mapping as EventSourceMapping;
+    try {
+      await mapping.inTurn(shardId, () => this.#invoke({ kind: 'recover', shardId }));
+    } catch (error) {
+      this.#tickFailed(shardId, error);
+    }
   }
 
-  /** Makes sure that each shard has a slice, so that one without records is known too; `delivered` of each. */
-  async #openSlices(): Promise<Map<string, Position>> {
-    for (const { shardId, range } of this.#stream.shards()) {
-      const identity = { sliceId: sliceIdOf(shardId), shardId, range };
-      const nonce = randomNonces.nonce();
-      const head = firstHead({ ...identity, planHash: this.#options.plan.hash, nonce });
-      // Refused if it is there, which is as good.
-      await this.#heads.createHead(headItem(head));
-    }
-    const heads = (await this.#heads.listHeads()).map(parseHead);
-    this.#restoredRecords = heads.reduce((sum, { digest }) => sum + digest.count, 0);
-    return new Map(heads.map(({ shardId, delivered }) => [shardId, delivered]));
+  async #tick(shardId: string): Promise<void> {
+    const mapping = this.#mapping as EventSourceMapping;
+    await mapping.inTurn(shardId, () => this.#invoke({ kind: 'tick', shardId }));
+    this.#news.over(`tick of ${shardId}`);
   }
 
-  /** Records that are in the stream and in no checkpoint. */
-  async #unsavedCount(): Promise<number> {
-    let count = 0;
-    for (const { shardId } of this.#stream.shards()) {
-      const { sequenceNumber } = await this.#cursorOf(shardId);
-      const tip = this.#stream.tip(shardId);
-      if (sequenceNumber === START.sequenceNumber) {
-        count += tip.count;
-        continue;
-      }
-      const located = this.#stream.locate(shardId, { kind: 'AFTER', sequenceNumber });
-      if (located.outcome === 'located') count += tip.ordinal - located.ordinal + 1;
+  async #tickSlice(sliceId: string): Promise<void> {
+    const shard = this.#stream.shards().find(({ shardId }) => sliceIdOf(shardId) === sliceId);
+    if (shard === undefined) return;
+    try {
+      await this.#tick(shard.shardId);
+    } catch (error) {
+      this.#tickFailed(shard.shardId, error);
     }
-    return count;
+  }
+
+  #tickFailed(shardId: string, error: unknown): void {
+    const failure = error instanceof InvocationError ? error.failure : failureOf(error);
+    if (failure.name === 'Closed' || !this.#news.isNew(`tick of ${shardId}`, failure)) return;
+    this.#options.onEvent({ kind: 'tick-failed', shardId, failure });
   }
 
   async #reportReplay(records: number): Promise<void> {
@@ -264,11 +320,24 @@ export class DevRuntime {
   }
 
   async #trim(): Promise<void> {
-    const cursors = new Map<string, Position>();
-    for (const { shardId } of this.#stream.shards()) {
-      cursors.set(shardId, await this.#cursorOf(shardId));
-    }
-    await this.#stream.trimExpired(systemClock.nowMs(), cursors);
+    const nowMs = systemClock.nowMs();
+    await this.#stream.trimExpired(nowMs, await this.#heads.keepAfter(nowMs));
+  }
+}
+
+/** A changed file that is no plan of the pipeline that runs. */
+class OtherPipelineError extends Error {
+  readonly hint = 'start it with a data folder of its own: another --data';
+
+  constructor(what: 'name' | 'stream', found: string, expected: string) {
+    super(`the ${what} is '${found}' now, this process runs '${expected}'`);
+    this.name = 'OtherPipelineError';
+  }
+}
+
+function refuseOtherPipeline(before: Plan, after: Plan): void {
+  for (const what of ['name', 'stream'] as const) {
+    if (before[what] !== after[what]) throw new OtherPipelineError(what, after[what], before[what]);
   }
 }
 
@@ -281,37 +350,9 @@ function notCaughtUp(shardId: string): InvocationError {
   });
 }
 
-/** Found out before a data folder is made, which would then hold this pipeline's name and plan. */
+/** Found out before a data folder is made, which would then hold this pipeline's name. */
 async function assertPortIsFree(port: number): Promise<void> {
   if (port === 0) return;
   const probe = await PortServer.listen({ port, routes: [], onError: () => {} });
   await probe.close();
-}
-
-/** The data folder, ours alone. A pipeline that means something else than the one in the folder is refused. */
-async function claimFolder({ dataFolder, plan }: DevRuntimeOptions): Promise<DataFolder> {
-  const pipeline = planToJson(plan);
-  const outcome = await openDataFolder({
-    path: dataFolder,
-    pipelineName: plan.name,
-    planHash: plan.hash,
-    planJson: canonicalJson(pipeline),
-  });
-  if (outcome.kind === 'opened') return outcome.folder;
-  const changes = describeDifference(JSON.parse(outcome.stored) as PipelineJson, pipeline);
-  throw new PlanChangedError(dataFolder, changes);
-}
-
-/** The pipeline file changed its meaning since the data folder was written. */
-export class PlanChangedError extends Error {
-  readonly hint =
-    'put the file back as it was, or run the changed one with another --data; nothing was touched';
-
-  constructor(dataFolder: string, changes: readonly string[]) {
-    const lines = changes.map((change) => `  ${change}`);
-    super(
-      [`the pipeline is not the one that ${dataFolder} holds; what changed:`, ...lines].join('\n'),
-    );
-    this.name = 'PlanChangedError';
-  }
 }

@@ -78,11 +78,17 @@ export class EnvironmentPool {
     });
   }
 
-  /** Takes no new invocations, ends the waiting ones, and lets the running ones finish. */
-  async close(): Promise<void> {
+  /** Takes no new invocations, gives the waiting ones to a successor or ends them, and lets the running ones finish. */
+  async close(successor?: EnvironmentPool): Promise<void> {
     this.#closed = true;
-    const failure = failureNamed('Closed', 'the runtime is shutting down');
-    for (const job of this.#waiting.splice(0)) job.reject(new InvocationError(failure));
+    const waiting = this.#waiting.splice(0);
+    if (successor === undefined) {
+      const failure = failureNamed('Closed', 'the runtime is shutting down');
+      for (const job of waiting) job.reject(new InvocationError(failure));
+    } else {
+      successor.#waiting.push(...waiting);
+      successor.#dispatch();
+    }
     while (this.#environments.some(({ job }) => job !== null)) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

@@ -134,9 +134,7 @@ class ShardPoller {
   async #poll(): Promise<void> {
     while (!this.#stopped) {
       await this.#batchIsDue();
-      for (const turn of this.#turns.splice(0)) await turn();
       if (this.#stopped) return;
-      if (this.pendingCount === 0) continue;
       try {
         await this.#deliver();
         this.#failures = 0;
@@ -183,25 +181,27 @@ class ShardPoller {
     this.#failures++;
     this.#limit = Math.max(1, Math.floor(Math.min(this.#limit, this.pendingCount) / 2));
     this.#options.onFailure(this.#shardId, failure, retryInMs);
-    await this.#sleep(retryInMs, () => this.#stopped);
+    await this.#wait(retryInMs, () => false);
   }
 
   /** Resolves when a batch is full, or its oldest record has waited long enough. */
   async #batchIsDue(): Promise<void> {
-    const isOver = () => this.#stopped || this.#turns.length > 0;
-    const isFull = () => isOver() || this.pendingCount >= this.#limit;
-    while (!isOver() && this.pendingCount === 0) await this.#woken();
-    await this.#sleep(this.#options.batchWindowMs, isFull);
+    await this.#wait(Number.POSITIVE_INFINITY, () => this.pendingCount > 0);
+    await this.#wait(this.#options.batchWindowMs, () => this.pendingCount >= this.#limit);
   }
 
-  async #sleep(ms: number, isOver: () => boolean): Promise<void> {
+  /** Until `isOver`, for `ms` at most; whoever asked for a turn has it meanwhile. */
+  async #wait(ms: number, isOver: () => boolean): Promise<void> {
     const endMs = performance.now() + ms;
-    while (!isOver()) {
+    for (;;) {
+      for (let turn = this.#turns.shift(); turn !== undefined; turn = this.#turns.shift()) {
+        await turn();
+      }
       const leftMs = endMs - performance.now();
-      if (leftMs <= 0) return;
+      if (this.#stopped || isOver() || leftMs <= 0) return;
       let timer: NodeJS.Timeout | undefined;
       const timeout = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, leftMs);
+        if (leftMs < Number.POSITIVE_INFINITY) timer = setTimeout(resolve, leftMs);
       });
       await Promise.race([timeout, this.#woken()]);
       clearTimeout(timer);

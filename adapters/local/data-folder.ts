@@ -1,8 +1,8 @@
 /**
  * The data folder of one pipeline on one machine: who may use it, and whose it is.
  *
- *   format.json     format version, pipeline, plan        stream.db       the stream
- *   lock.db         held for the life of the process      checkpoint.db   HEADs, small blobs, quarantine
+ *   format.json     format version, pipeline              stream.db       the stream
+ *   lock.db         held for the life of the process      checkpoint.db   HEADs, active plan, small blobs, quarantine
  *   owner.json      who holds the lock                    objects/        large blobs
  *
  * - One process at a time: the lock is the operating system's, on an empty SQLite file, and goes with the process however it
@@ -17,8 +17,8 @@ import { CorruptStateFault, NewerFormatFault } from '../../core/faults.ts';
 import { createFolder, isTemporary, replaceFile } from './durable-files.ts';
 import { isBusy, isFileError, localFault, withLocalFaultsAsync } from './local-faults.ts';
 
-/** Version of the folder's layout. A folder of a newer one is refused. */
-const FORMAT_VERSION = 1;
+/** Version of the folder's layout. A folder of a newer one is refused. Version 1 kept its only plan in `format.json`. */
+const FORMAT_VERSION = 2;
 const FORMAT_FILE = 'format.json';
 const LOCK_FILE = 'lock.db';
 const OWNER_FILE = 'owner.json';
@@ -48,15 +48,14 @@ export class DataFolderError extends Error {
 export interface DataFolderRequest {
   readonly path: string;
   readonly pipelineName: string;
-  readonly planHash: string;
-  /** The plan as canonical JSON: kept, to say later what has changed. */
-  readonly planJson: string;
 }
 
-export type DataFolderOutcome =
-  | { readonly kind: 'opened'; readonly folder: DataFolder }
-  /** The folder holds another plan of this pipeline, `stored`. Nothing was changed, nothing is held. */
-  | { readonly kind: 'plan-changed'; readonly stored: string };
+/** A plan as a folder of version 1 keeps it: the one that its HEADs were written by. */
+export interface StoredPlan {
+  readonly hash: string;
+  /** The pipeline as canonical JSON. */
+  readonly pipeline: string;
+}
 
 /** A folder that this process holds, until `close`. */
 export class DataFolder {
@@ -64,12 +63,15 @@ export class DataFolder {
   readonly path: string;
   /** True if this call made it. */
   readonly isNew: boolean;
+  /** Null unless the folder is of version 1. */
+  readonly firstPlan: StoredPlan | null;
   readonly #lock: DatabaseSync;
 
   /** Use `openDataFolder`. */
-  constructor(path: string, isNew: boolean, lock: DatabaseSync) {
+  constructor(path: string, format: Format | null, lock: DatabaseSync) {
     this.path = path;
-    this.isNew = isNew;
+    this.isNew = format === null;
+    this.firstPlan = format?.plan ?? null;
     this.#lock = lock;
   }
 
@@ -97,21 +99,18 @@ export class DataFolder {
  * Opens the data folder for this process alone, and makes it if it is missing. Throws `DataFolderError`, `NewerFormatFault`,
  * `CorruptStateFault` for a damaged `format.json`, `TransientFault` for a full disk.
  */
-export async function openDataFolder(request: DataFolderRequest): Promise<DataFolderOutcome> {
+export async function openDataFolder(request: DataFolderRequest): Promise<DataFolder> {
   const path = resolve(request.path);
   return withLocalFaultsAsync(path, 'open the data folder', async () => {
     await makeFolder(path);
     const lock = await acquire(path);
     try {
       const format = await readFormat(path);
-      if (format !== null && !isSamePlan(path, format, request)) {
-        release(lock);
-        return { kind: 'plan-changed', stored: format.plan };
-      }
       if (format === null) await writeFormat(path, request);
+      else refuseOtherPipeline(path, format, request);
       await removeTemporaries(path);
       await writeFile(join(path, OWNER_FILE), `${JSON.stringify({ pid: process.pid })}\n`);
-      return { kind: 'opened', folder: new DataFolder(path, format === null, lock) };
+      return new DataFolder(path, format, lock);
     } catch (error) {
       release(lock);
       throw error;
@@ -187,8 +186,7 @@ async function readOwner(path: string): Promise<number | null> {
 
 interface Format {
   readonly pipeline: string;
-  readonly planHash: string;
-  readonly plan: string;
+  readonly plan: StoredPlan | null;
 }
 
 /** Null if the folder has none. */
@@ -208,10 +206,12 @@ async function readFormat(path: string): Promise<Format | null> {
       { hint: 'upgrade tidemark to the version that wrote it, or use another data folder' },
     );
   }
-  const isWhole =
-    typeof pipeline === 'string' && typeof planHash === 'string' && typeof plan === 'string';
-  if (!isWhole) throw damaged(path, 'it does not name a pipeline and its plan');
-  return { pipeline, planHash, plan };
+  if (typeof pipeline !== 'string') throw damaged(path, 'it does not name a pipeline');
+  if (format > 1) return { pipeline, plan: null };
+  if (typeof planHash !== 'string' || typeof plan !== 'string') {
+    throw damaged(path, 'it does not name the plan of its pipeline');
+  }
+  return { pipeline, plan: { hash: planHash, pipeline: plan } };
 }
 
 function parseObject(path: string, text: string): Record<string, unknown> {
@@ -226,20 +226,17 @@ function parseObject(path: string, text: string): Record<string, unknown> {
 }
 
 async function writeFormat(path: string, request: DataFolderRequest): Promise<void> {
-  const { pipelineName, planHash, planJson } = request;
-  const format = { format: FORMAT_VERSION, pipeline: pipelineName, planHash, plan: planJson };
+  const format = { format: FORMAT_VERSION, pipeline: request.pipelineName };
   await replaceFile(join(path, FORMAT_FILE), `${JSON.stringify(format, null, 2)}\n`);
 }
 
-function isSamePlan(path: string, format: Format, request: DataFolderRequest): boolean {
-  if (format.pipeline !== request.pipelineName) {
-    throw new DataFolderError(
-      'other-pipeline',
-      `data folder ${path} holds the pipeline "${format.pipeline}", not "${request.pipelineName}"`,
-      'use another data folder for this pipeline, or run the pipeline that the folder holds',
-    );
-  }
-  return format.planHash === request.planHash;
+function refuseOtherPipeline(path: string, format: Format, request: DataFolderRequest): void {
+  if (format.pipeline === request.pipelineName) return;
+  throw new DataFolderError(
+    'other-pipeline',
+    `data folder ${path} holds the pipeline "${format.pipeline}", not "${request.pipelineName}"`,
+    'use another data folder for this pipeline, or run the pipeline that the folder holds',
+  );
 }
 
 /** The lock is ours: nobody writes them now. */

@@ -1,6 +1,10 @@
 import { Command } from 'commander';
 import { BATCH_RECORDS_MAX } from '../../core/limits.ts';
-import type { DevRuntime, RuntimeEvent } from '../../runtime/dev-runtime.ts';
+import type { DevRuntime } from '../../runtime/dev-runtime.ts';
+import { ChildCommand, NO_OTHER_CREDENTIALS, portVariables } from '../child-command.ts';
+import { type DevOutput, devOutput } from '../dev-output.ts';
+import { errorText } from '../error-text.ts';
+import { FileWatch } from '../file-watch.ts';
 import {
   collect,
   DEFAULT_PORT,
@@ -8,7 +12,8 @@ import {
   pipelineOption,
   wholeNumber,
 } from '../option-values.ts';
-import { loadPipelineFile } from '../pipeline-file.ts';
+import { filesOfPipeline, loadPipelineFile } from '../pipeline-file.ts';
+import { UsageError } from '../usage-error.ts';
 
 interface DevOptions {
   readonly pipeline: string;
@@ -28,6 +33,11 @@ const INVOCATION_TIMEOUT_MS = 60_000;
 export function devCommand(): Command {
   return new Command('dev')
     .description('run a pipeline on this machine: Kinesis API, aggregation, queries, on one port')
+    .usage('[options] [-- command...]')
+    .argument(
+      '[command...]',
+      'runs beside it, in an environment that leads AWS SDKs here, and ends it',
+    )
     .addOption(pipelineOption())
     .option('--data <dir>', 'the data folder', '.tidemark')
     .option(
@@ -60,10 +70,15 @@ export function devCommand(): Command {
     .action(run);
 }
 
-async function run(options: DevOptions): Promise<void> {
-  const plan = await loadPipelineFile(options.pipeline);
-  const print = options.json ? printJson : printText;
-  const stopped = signalled();
+async function run(command: readonly string[], options: DevOptions): Promise<void> {
+  if (command.length > 0 && !process.argv.includes('--')) {
+    const example = `tidemark dev -- ${command.join(' ')}`;
+    throw new UsageError(`unexpected '${command[0]}'; a command to run comes after --: ${example}`);
+  }
+  const { pipeline: path, region } = options;
+  const plan = await loadPipelineFile(path);
+  const output = devOutput(options.json ?? false, command.length > 0);
+  const signals = new Signals();
   // Loaded here, so that no other command waits for it.
   const { DevRuntime } = await import('../../runtime/dev-runtime.ts');
   const runtime = await DevRuntime.start({
@@ -76,87 +91,84 @@ async function run(options: DevOptions): Promise<void> {
     batchWindowMs: options.batchWindow,
     invocationTimeoutMs: INVOCATION_TIMEOUT_MS,
     allowHosts: options.allowHost ?? [],
-    region: options.region,
-    onEvent: print,
+    region,
+    onEvent: (event) => output.tell(event),
   });
-  announce(runtime, plan.name, options);
-  await stopped;
-  await runtime.close();
-}
-
-function announce(runtime: DevRuntime, pipeline: string, options: DevOptions): void {
-  const { url, shardCount, restoredRecords } = runtime;
-  const { environments, region } = options;
-  if (options.json) {
-    console.log(
-      JSON.stringify({
-        event: 'ready',
-        pipeline,
-        url,
-        shards: shardCount,
-        environments,
-        restoredRecords,
-      }),
-    );
-    return;
-  }
-  const counts = `${plural(shardCount, 'shard')}, ${plural(environments, 'environment')}`;
-  const known =
-    restoredRecords === 0 ? '' : `, ${plural(restoredRecords, 'record')} in checkpoints`;
-  console.log(`tidemark dev: pipeline ${pipeline} is ready at ${url} (${counts}${known})`);
-  console.log(
-    [
-      'Producers find it with any AWS SDK or the AWS CLI after:',
-      `  export AWS_ENDPOINT_URL_KINESIS=${url}`,
-      `  export AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
-      '  export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local',
-    ].join('\n'),
+  const { url, shardCount: shards, restoredRecords } = runtime;
+  const { environments } = options;
+  const counts = { shards, environments, restoredRecords };
+  output.tell({ kind: 'ready', pipeline: plan.name, url, ...counts });
+  if (command.length === 0) output.say(exportLines(url, region));
+  const watch = new FileWatch(
+    () => filesOfPipeline(path),
+    () => reload(path, runtime, output),
   );
-}
-
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-function signalled(): Promise<void> {
-  return new Promise((resolve) => {
-    let count = 0;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => {
-        count++;
-        if (count > 1) process.exit(1);
-        resolve();
-      });
-    }
-  });
-}
-
-function printText(event: RuntimeEvent): void {
-  switch (event.kind) {
-    case 'replaying':
-      console.log(`replaying ${plural(event.records, 'record')} that no checkpoint holds yet`);
-      return;
-    case 'replayed':
-      console.log(`replayed ${plural(event.records, 'record')}, ${event.ms} ms after the start`);
-      return;
-    case 'invocation-failed': {
-      const { name, message, hint, stack } = event.failure;
-      const isExpected = name.endsWith('Fault') && name !== 'InvariantFault';
-      console.error(`${event.shardId}: ${isExpected ? `${name}: ${message}` : (stack ?? message)}`);
-      if (hint !== null) console.error(`  ${hint}`);
-      console.error(`  nothing is lost; the batch comes again in ${event.retryInMs} ms`);
-      return;
-    }
-    case 'request-failed':
-    case 'trim-failed':
-      console.error(event.error);
-      return;
+  try {
+    if (command.length === 0) await signals.first;
+    else process.exitCode = await runBeside(command, url, region, signals);
+  } finally {
+    await watch.stop();
+    await runtime.close();
   }
 }
 
-function printJson(event: RuntimeEvent): void {
-  const { kind, ...rest } = event;
-  const error = 'error' in rest ? { error: String(rest.error) } : {};
-  console.log(JSON.stringify({ event: kind, ...rest, ...error }));
+function exportLines(url: string, region: string): string[] {
+  return [
+    'Producers find it with any AWS SDK or the AWS CLI after:',
+    `  export AWS_ENDPOINT_URL_KINESIS=${url}`,
+    `  export AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
+    '  export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local',
+  ];
 }
 
-function plural(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+/** Goes over to the plan of the changed file; what cannot be used is told, and the one before goes on. */
+async function reload(path: string, runtime: DevRuntime, output: DevOutput): Promise<void> {
+  try {
+    const outcome = await runtime.reload(await loadPipelineFile(path));
+    if (outcome === 'same') output.tell({ kind: 'plan-unchanged', path });
+  } catch (error) {
+    output.tell({ kind: 'reload-failed', path, message: errorText(error) });
+  }
+}
+
+/** Runs a command until it ends; its exit code. */
+async function runBeside(
+  command: readonly string[],
+  url: string,
+  region: string,
+  signals: Signals,
+): Promise<number> {
+  const variables = { ...portVariables(url, region), ...NO_OTHER_CREDENTIALS };
+  const child = new ChildCommand(command, variables);
+  signals.passTo((signal, count) => child.signal(signal, count));
+  return child.ended;
+}
+
+/** SIGINT and SIGTERM. Unless they are passed on, a second one ends the process at once. */
+class Signals {
+  /** Resolves at the first. */
+  readonly first: Promise<void>;
+  #passTo: ((signal: NodeJS.Signals, count: number) => void) | null = null;
+  #count = 0;
+  #newest: NodeJS.Signals | null = null;
+
+  constructor() {
+    this.first = new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        process.on(signal, () => {
+          this.#count++;
+          this.#newest = signal;
+          if (this.#passTo !== null) this.#passTo(signal, this.#count);
+          else if (this.#count > 1) process.exit(1);
+          resolve();
+        });
+      }
+    });
+  }
+
+  /** From now on, and those that came before. */
+  passTo(listener: (signal: NodeJS.Signals, count: number) => void): void {
+    this.#passTo = listener;
+    if (this.#newest !== null) listener(this.#newest, this.#count);
+  }
 }

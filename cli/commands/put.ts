@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { PARTITION_KEY_LENGTH_MAX } from '../../core/limits.ts';
-import { DEFAULT_URL, jsonOption, pipelineOption, url } from '../option-values.ts';
+import { jsonOption, kinesisEndpointOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
 import type { RecordProducer } from '../record-producer.ts';
 import { UsageError } from '../usage-error.ts';
@@ -27,7 +27,7 @@ export function putCommand(): Command {
     .requiredOption('--key <field>', 'the field whose value is the partition key')
     .option('--stream <name>', "the stream (default: the pipeline file's)")
     .addOption(pipelineOption())
-    .option('--kinesis-endpoint <url>', 'where the Kinesis API is', url, DEFAULT_URL)
+    .addOption(kinesisEndpointOption())
     .option('--aws', "find the Kinesis API by AWS's own rules instead")
     .option('--region <name>', 'the AWS region')
     .addOption(jsonOption())

@@ -11,6 +11,7 @@ export interface Status {
   readonly slices: readonly {
     readonly id: string;
     readonly state: string;
+    readonly timeline: number;
     readonly epoch: number;
     readonly behindMs: number | null;
     readonly checkpointAgeMs: number | null;
@@ -34,10 +35,14 @@ function describeStatus(status: Status): string {
   const records = Object.entries(status.records).map(
     ([name, count]) => `${name} ${count.toLocaleString('en-US')}`,
   );
-  const columns = ['slice', 'state', 'epoch', 'behind ms', 'checkpoint age ms', 'entries', 'bytes'];
+  const columns = [
+    ...['slice', 'state', 'timeline', 'epoch', 'behind ms', 'checkpoint age ms'],
+    ...['entries', 'bytes'],
+  ];
   const rows = status.slices.map((slice) => [
     slice.id,
     slice.state,
+    slice.timeline,
     slice.epoch,
     slice.behindMs,
     slice.checkpointAgeMs,
@@ -45,7 +50,7 @@ function describeStatus(status: Status): string {
     slice.stateBytes,
   ]);
   return [
-    `pipeline ${status.pipeline}, plan ${status.plan.hash.slice(0, 8)}, watermark ${status.watermark ?? 'none yet'}`,
+    `pipeline ${status.pipeline}, plan ${status.plan.ordinal} (${status.plan.hash.slice(0, 8)}), watermark ${status.watermark ?? 'none yet'}`,
     `records: ${records.join(', ')}`,
     formatTable(columns, rows),
   ].join('\n');

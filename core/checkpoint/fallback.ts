@@ -29,7 +29,10 @@ export interface SoundEpoch {
   readonly epoch: number;
 }
 
-/** Sound epochs, the newest first: as long as the caller finds one unfit, the next is read. */
+/**
+ * Sound epochs, the newest first: as long as the caller finds one unfit, the next is read. Those of the plan itself come
+ * before all others: an epoch of another plan, which a rollback left or a change of plan came from, lacks views that they have.
+ */
 export async function* soundEpochs(
   plan: Plan,
   head: Head,
@@ -37,14 +40,18 @@ export async function* soundEpochs(
 ): AsyncGenerator<SoundEpoch> {
   const { sliceId, collectBelow } = head;
   const history = await readHistory(head, stores);
-  for (const candidate of history.candidates) {
+  const isOwn = (name: BlobName) =>
+    history.deltas.get(blobKey(sliceId, name))?.planHash === plan.hash;
+  const own = history.candidates.filter(isOwn);
+  const others = history.candidates.filter((name) => !isOwn(name));
+  for (const candidate of [...own, ...others]) {
     const sound = await readEpoch(plan, sliceId, candidate, history.deltas, stores);
     if (sound !== null) yield sound;
   }
   if (collectBelow === 0) yield { checkpoint: emptyCheckpoint(plan), base: null, epoch: 0 };
 }
 
-interface Known extends Pick<DeltaHeader, 'predecessors' | 'manifest'> {
+interface Known extends Pick<DeltaHeader, 'planHash' | 'predecessors' | 'manifest'> {
   readonly reference: BlobReference;
 }
 
@@ -104,8 +111,8 @@ async function readKnown(
   if (bytes === null) return null;
   return orNull(() => {
     const reference = referenceOf(name, place, bytes);
-    const { predecessors, manifest } = decodeDelta(bytes, sliceId, reference);
-    return { reference, predecessors, manifest };
+    const { planHash, predecessors, manifest } = decodeDelta(bytes, sliceId, reference);
+    return { reference, planHash, predecessors, manifest };
   });
 }
 

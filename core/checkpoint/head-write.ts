@@ -46,13 +46,14 @@ export function delivering(head: Head, position: Position, arrivalMs: number, no
   };
 }
 
-/** A new owner, whom no memory of an earlier generation can write against. */
-export function fencing(head: Head, nonce: string): Head {
+/** A new owner, whom no memory of an earlier generation can write against. Its lease begins now. */
+export function fencing(head: Head, nonce: string, nowMs: number): Head {
   return {
     ...head,
     status: 'RECOVERING',
     generation: head.generation + 1,
     revision: head.revision + 1,
     nonce,
+    flippedMs: nowMs,
   };
 }

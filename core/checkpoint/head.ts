@@ -83,7 +83,7 @@ export interface Head {
   readonly replayFrom: Position;
   /** The floor that `collectBelow` becomes once it is older than the grace. */
   readonly floor: Floor;
-  /** When the last epoch was completed, by its owner's clock; 0 before the first. */
+  /** When the last epoch was completed, or the slice was fenced since, by its owner's clock; 0 before the first. */
   readonly flippedMs: number;
   readonly previous: PreviousPlan | null;
 }

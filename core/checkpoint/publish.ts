@@ -11,7 +11,7 @@ import { assert } from '../assert.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import type { CheckpointStore, Clock, NonceSource } from '../ports.ts';
-import { comparePositions, laterPosition, type Position } from '../position.ts';
+import { comparePositions, laterPosition } from '../position.ts';
 import type { ClosedEntry, SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { encodeBase } from './base.ts';
@@ -44,7 +44,6 @@ export interface FlipBasis {
   readonly state: SliceState;
   readonly manifest: Manifest;
   readonly chain: readonly BlobReference[];
-  readonly baseCursor: Position;
   /** Arrival time of the record at the memory's position. */
   readonly arrivalMs: number;
 }
@@ -150,7 +149,7 @@ export function predecessorsOf(
 }
 
 function nextHead(
-  { head, state, baseCursor, arrivalMs }: FlipBasis,
+  { head, state, arrivalMs }: FlipBasis,
   delta: BlobReference,
   base: BlobReference | null,
   nowMs: number,
@@ -164,7 +163,7 @@ function nextHead(
   const retained =
     base === null
       ? { collectBelow: head.collectBelow, replayFrom: head.replayFrom, floor: head.floor }
-      : decideFloor({ ...head, baseCursor }, previous, nowMs, knobs.retentionGraceMs);
+      : decideFloor(head, previous, nowMs, knobs.retentionGraceMs);
   const resumes = head.status === 'RECOVERING' && comparePositions(position, head.delivered) >= 0;
   return {
     ...head,
@@ -184,7 +183,7 @@ function nextHead(
     chainLength,
     chainBytes,
     base: base ?? head.base,
-    baseCursor: base === null ? baseCursor : position,
+    baseCursor: base === null ? head.baseCursor : position,
     delta,
     flippedMs: nowMs,
     previous,

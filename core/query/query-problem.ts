@@ -80,7 +80,10 @@ export function problemOfFault(fault: unknown): QueryProblem | null {
     const detail = withHint(fault);
     return { status: 503, title: 'Service Unavailable', code: 'try-again', detail };
   }
-  if (fault instanceof CorruptStateFault) return broken('corrupt-state', withHint(fault));
+  if (fault instanceof CorruptStateFault) {
+    const mend = '`tidemark checkpoint` has its owner write it anew, from what is sound';
+    return broken('corrupt-state', `${withHint(fault)}. ${mend}`);
+  }
   if (fault instanceof NewerFormatFault) return broken('newer-format', withHint(fault));
   return null;
 }

@@ -101,7 +101,9 @@ export class RecordFold {
   ): RecordClass {
     const { idleMs, latenessMs } = this.#plan;
     if (condemned !== null) return putAside(record, condemned, overlay);
-    if (idleMs !== null && isHeartbeat(record.data)) {
+    if (isHeartbeat(record.data)) {
+      // Of a plan before this one, where this one has no use for it.
+      if (idleMs === null) return 'heartbeats';
       const { progress } = overlay;
       const passedMs = record.arrivalMs - latenessMs - idleMs;
       progress.watermarkMs = Math.max(progress.watermarkMs, passedMs);

@@ -109,6 +109,8 @@ export class SliceImage {
     for (const index of this.plan.views.keys()) {
       if (!listed.has(index)) this.#leaveOut(index, foreign);
     }
+    // A view that both plans have is deduped in the same way. Without one, the ids may be of another field.
+    if (foreign && !this.plan.views.some((_, index) => listed.has(index))) this.dedupeIds.clear();
     const removedCount = this.removeClosedWindows();
     assert(
       removedCount <= closedCount,
@@ -118,16 +120,15 @@ export class SliceImage {
     return quarantined;
   }
 
-  /** Views that the stored state did not have begin here; ids of another way to dedupe mean nothing. */
+  /** Views that the stored state did not have begin here. */
   adoptPlan(): void {
     const { newestMs, digest } = this.progress;
-    let retained = false;
+    const beginsMs = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
     for (const index of this.plan.views.keys()) {
-      if (this.coveredFromMs[index] !== Number.POSITIVE_INFINITY) retained = true;
-      else this.coveredFromMs[index] = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
+      if (this.coveredFromMs[index] === Number.POSITIVE_INFINITY) {
+        this.coveredFromMs[index] = beginsMs;
+      }
     }
-    // A view that both have the same hash of is deduped in the same way.
-    if (!retained) this.dedupeIds.clear();
   }
 
   /** Adds the entries of windows that closed, and late partials, to the closed ones. */

@@ -89,16 +89,21 @@ export class CatchUp {
     report: DeliveryReport,
   ): Promise<Step> {
     const { state } = memory;
-    let uncommitted = 0;
-    for (const record of records) {
-      if (comparePositions(record, state.position) <= 0) continue;
-      this.#parts.guard.fold(record, state);
-      memory.arrivalMs = record.arrivalMs;
-      const { chunkRecords } = this.#parts.guard;
-      if (chunkRecords === null || ++uncommitted < chunkRecords) continue;
-      if ((await this.#parts.committer.flip(memory, report)) === 'lost') return 'lost';
-      uncommitted = 0;
-      await this.#parts.guard.relax(state.position);
+    const { guard, committer } = this.#parts;
+    const ahead = records.filter((record) => comparePositions(record, state.position) > 0);
+    let folded = 0;
+    while (folded < ahead.length) {
+      const left = ahead.length - folded;
+      await guard.begin(state.position, left);
+      const upTo = folded + Math.min(left, guard.chunkRecords ?? left);
+      for (const record of ahead.slice(folded, upTo)) {
+        guard.fold(record, state);
+        memory.arrivalMs = record.arrivalMs;
+      }
+      await guard.end();
+      folded = upTo;
+      if (folded === ahead.length) break;
+      if ((await committer.flip(memory, report)) === 'lost') return 'lost';
     }
     return 'done';
   }

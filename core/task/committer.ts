@@ -49,8 +49,8 @@ export class Committer {
   ): Promise<Step> {
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-flip');
     const { head, checkpoint, state, arrivalMs } = memory;
-    const { manifest, chain, baseCursor } = checkpoint;
-    const basis = { head, state, manifest, chain, baseCursor, arrivalMs };
+    const { manifest, chain } = checkpoint;
+    const basis = { head, state, manifest, chain, arrivalMs };
     const flip = await publish(basis, this.#ports, request);
     if (flip.outcome === 'refused') {
       if (flip.current === null) throw headIsGone(head.sliceId);
@@ -95,7 +95,8 @@ export class Committer {
 
   /** Makes this task the owner of a new generation; null: HEAD moved. */
   async fence(head: Head): Promise<Head | null> {
-    return this.#write(head, fencing(head, this.#ports.nonces.nonce()));
+    const { clock, nonces } = this.#ports;
+    return this.#write(head, fencing(head, nonces.nonce(), clock.nowMs()));
   }
 }
 

@@ -1,13 +1,14 @@
 /**
  * Folding with an eye on records that end badly: one that throws is put aside at its second try, one that kills its
- * environment is found by the notes that a restore leaves (see suspicion.ts).
+ * environment is found by the notes that are left before folding (see suspicion.ts).
  */
 import type { BadRecord } from '../decode/record-decoder.ts';
 import { isFault, TransientFault } from '../faults.ts';
 import type { StreamRecord, Suspicion, SuspicionStore } from '../ports.ts';
-import { comparePositions, type Position } from '../position.ts';
-import type { SliceState } from '../state/slice-state.ts';
-import { decideSuspicion, relaxedSuspicion } from './suspicion.ts';
+import { comparePositions, type Position, sortablePosition } from '../position.ts';
+import type { ClosedEntry } from '../state/slice-image.ts';
+import type { RedriveResult, SliceState } from '../state/slice-state.ts';
+import { decideSuspicion, relaxed, survived } from './suspicion.ts';
 
 /** Folding this record threw: the memory is of no more use, and the record will be put aside. */
 export class FailedRecord extends Error {
@@ -19,13 +20,26 @@ export class FailedRecord extends Error {
   }
 }
 
+/** `watching`: the memory was restored in this invocation, and no note was written yet. */
+type Watch =
+  | { readonly kind: 'off' }
+  | { readonly kind: 'watching' }
+  | {
+      readonly kind: 'noted';
+      readonly found: Suspicion | null;
+      readonly note: Suspicion;
+      readonly isCautious: boolean;
+    };
+
+/** Records that are remembered to have thrown. */
+const FAILED_MAX = 1_000;
+
 export class FoldGuard {
   readonly #sliceId: string;
   readonly #suspicions: SuspicionStore;
-  #failed: FailedRecord | null = null;
-  /** What was found when this memory was restored, and what was written then; null: nothing was. */
-  #armed: { readonly found: Suspicion | null; note: Suspicion } | null = null;
-  #chunkRecords: number | null = null;
+  #watch: Watch = { kind: 'off' };
+  /** By position: each of a batch's is put aside at its own second try. */
+  readonly #failed = new Map<string, FailedRecord>();
   #condemnsNext = false;
 
   constructor(sliceId: string, suspicions: SuspicionStore) {
@@ -35,26 +49,32 @@ export class FoldGuard {
 
   /** Commit after so many records; null: as ever. */
   get chunkRecords(): number | null {
-    return this.#chunkRecords;
+    return this.#watch.kind === 'noted' && this.#watch.isCautious
+      ? this.#watch.note.chunkRecords
+      : null;
   }
 
-  /** After a restore and before the first record: leaves a note that only a death leaves behind. */
-  async arm(position: Position, upcoming: number): Promise<void> {
-    const armed = this.#armed;
-    if (armed !== null) {
-      // Restored again in one invocation: the note is our own, and nobody died.
-      if (comparePositions(armed.note.position, position) === 0) return;
-      const { note } = decideSuspicion(null, position, upcoming);
+  /** The memory was restored: it may be that the environment before died of what comes now. */
+  watch(): void {
+    if (this.#watch.kind === 'off') this.#watch = { kind: 'watching' };
+  }
+
+  /** Directly before records are folded: leaves a note that only a death leaves behind. */
+  async begin(position: Position, upcoming: number): Promise<void> {
+    const watch = this.#watch;
+    if (watch.kind === 'off') return;
+    if (watch.kind === 'watching') {
+      const found = await this.#suspicions.read(this.#sliceId);
+      const { note, isCautious, condemned } = decideSuspicion(found, position, upcoming);
       await this.#suspicions.write(this.#sliceId, note);
-      this.#armed = { found: null, note };
-      return;
+      this.#watch = { kind: 'noted', found, note, isCautious };
+      this.#condemnsNext = condemned;
+    } else if (watch.isCautious) {
+      const isSame = comparePositions(watch.note.position, position) === 0;
+      const note = isSame ? { ...watch.note, attempts: 1 } : relaxed(watch.note, position);
+      await this.#suspicions.write(this.#sliceId, note);
+      this.#watch = { ...watch, found: null, note };
     }
-    const found = await this.#suspicions.read(this.#sliceId);
-    const { note, chunkRecords, condemned } = decideSuspicion(found, position, upcoming);
-    await this.#suspicions.write(this.#sliceId, note);
-    this.#armed = { found, note };
-    this.#chunkRecords = chunkRecords;
-    this.#condemnsNext = condemned;
   }
 
   fold(record: StreamRecord, state: SliceState): void {
@@ -68,43 +88,59 @@ export class FoldGuard {
     }
   }
 
+  /** See `SliceState.redrive`; a record that threw is bad at its second try. */
+  redrive(record: StreamRecord, state: SliceState, stored: readonly ClosedEntry[]): RedriveResult {
+    const bad = this.#failureOf(record);
+    if (bad !== null) return { outcome: 'still-bad', bad };
+    try {
+      return state.redrive(record, stored);
+    } catch (error) {
+      if (isFault(error)) throw error;
+      throw new FailedRecord(record, error);
+    }
+  }
+
   /** Folding threw: the next try puts the record aside. */
   failed(failure: FailedRecord): void {
-    this.#failed = failure;
+    if (this.#failed.size >= FAILED_MAX) this.#failed.clear();
+    this.#failed.set(sortablePosition(failure.position), failure);
   }
 
-  /** A small chunk was committed: the next may be larger, and is noted at its own position. */
-  async relax(position: Position): Promise<void> {
-    if (this.#armed === null) return;
-    const note = relaxedSuspicion(this.#armed.note, position);
+  /** The records are folded, and the environment lives: whatever becomes of their commit is not their fault. */
+  async end(): Promise<void> {
+    const watch = this.#watch;
+    if (watch.kind !== 'noted' || !watch.isCautious) return;
+    const note = survived(watch.note);
     await this.#suspicions.write(this.#sliceId, note);
-    this.#armed = { found: null, note };
-    this.#chunkRecords = note.chunkRecords;
+    this.#watch = { ...watch, note };
   }
 
-  /** The invocation ended, well or with a fault, and nobody died: what was found before stands again. */
-  async disarm(): Promise<void> {
-    const armed = this.#armed;
-    this.#armed = null;
-    this.#chunkRecords = null;
+  /** The invocation ended, well or with a fault, and nobody died. A note at a position that HEAD has left means nothing. */
+  async disarm(headMoved: boolean): Promise<void> {
+    const watch = this.#watch;
+    this.#watch = { kind: 'off' };
     this.#condemnsNext = false;
-    if (armed === null) return;
+    if (watch.kind !== 'noted' || headMoved || watch.note.attempts === 0) return;
     try {
-      await this.#suspicions.write(this.#sliceId, armed.found);
+      await this.#suspicions.write(this.#sliceId, watch.found);
     } catch (fault) {
-      // A note that stays counts one death too many; three of them at one record are needed.
+      // A note that stays counts one death too many; it takes several at one record.
       if (!(fault instanceof TransientFault)) throw fault;
     }
   }
 
   #condemn(record: StreamRecord): BadRecord | null {
-    const failed = this.#failed;
-    if (failed !== null && comparePositions(failed.position, record) === 0) {
-      const what = failed.cause instanceof Error ? failed.cause.name : typeof failed.cause;
-      return { reason: 'fold-failed', detail: `folding it threw ${what}` };
-    }
-    if (!this.#condemnsNext) return null;
+    const bad = this.#failureOf(record);
+    if (bad !== null || !this.#condemnsNext) return bad;
     const detail = 'environments died again and again while they folded this record alone';
     return { reason: 'kills-its-environment', detail };
+  }
+
+  #failureOf(record: StreamRecord): BadRecord | null {
+    if (this.#failed.size === 0) return null;
+    const failed = this.#failed.get(sortablePosition(record));
+    if (failed === undefined) return null;
+    const what = failed.cause instanceof Error ? failed.cause.name : typeof failed.cause;
+    return { reason: 'fold-failed', detail: `folding it threw ${what}` };
   }
 }

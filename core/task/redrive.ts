@@ -5,9 +5,12 @@
 import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { RunReader } from '../checkpoint/run.ts';
+import { CorruptStateFault } from '../faults.ts';
 import type { Inbox, QuarantineIndex, RedriveOutcome, RedriveRequest } from '../ports.ts';
+import type { Position } from '../position.ts';
 import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
+import type { FoldGuard } from './fold-guard.ts';
 import type { Memory } from './slice-memory.ts';
 
 export interface RedrivePorts {
@@ -54,13 +57,14 @@ export async function redrive(
   memory: Memory,
   requests: readonly RedriveRequest[],
   ports: RedrivePorts,
+  guard: FoldGuard,
 ): Promise<RequestResult[]> {
   const ledger = new StoredLedger(memory, ports.blobs);
   const results: RequestResult[] = [];
   for (const { id, records } of requests) {
     const result: RequestResult = { id, redriven: [], refused: [] };
     for (const recordId of records) {
-      const reason = await redriveOne(memory, recordId, ledger, ports.quarantine);
+      const reason = await redriveOne(memory, recordId, ledger, ports.quarantine, guard);
       if (reason === null) result.redriven.push(recordId);
       else result.refused.push({ id: recordId, reason });
     }
@@ -88,12 +92,15 @@ async function redriveOne(
   id: string,
   ledger: StoredLedger,
   quarantine: QuarantineIndex,
+  guard: FoldGuard,
 ): Promise<string | null> {
   const record = await quarantine.get(id);
   if (record === null || record.sliceId !== memory.head.sliceId) {
     return 'there is no such record in the quarantine';
   }
-  const result = memory.state.redrive(record, await ledger.entriesOf(record));
+  const stored = await ledger.entriesOf(record);
+  if (stored === null) return 'a run that may say whether it came back already cannot be read';
+  const result = guard.redrive(record, memory.state, stored);
   switch (result.outcome) {
     case 'redriven':
       return null;
@@ -115,11 +122,17 @@ class StoredLedger {
     });
   }
 
-  async entriesOf(position: Parameters<typeof ledgerKeyRange>[0]): Promise<ClosedEntry[]> {
+  /** Null where a run is damaged: that is no reason to hold up the slice. */
+  async entriesOf(position: Position): Promise<ClosedEntry[] | null> {
     const { from, to } = ledgerKeyRange(position);
     const found: ClosedEntry[] = [];
-    for (const reader of this.#readers) {
-      found.push(...(await reader.entries(LEDGER_VIEW, from, to)));
+    try {
+      for (const reader of this.#readers) {
+        found.push(...(await reader.entries(LEDGER_VIEW, from, to)));
+      }
+    } catch (fault) {
+      if (fault instanceof CorruptStateFault) return null;
+      throw fault;
     }
     return found;
   }

@@ -188,8 +188,7 @@ export class SliceMemory {
     for await (const sound of soundEpochs(this.#plan, head, this.#ports.blobs)) {
       const { checkpoint, base, epoch } = sound;
       if (epoch === head.epoch && !agreesWith(head, checkpoint)) continue;
-      // Older ones need even more of the stream.
-      if (!(await this.#isReplayable(checkpoint.image.progress.position, head))) break;
+      if (!(await this.#isReplayable(checkpoint.image.progress.position, head))) continue;
       if (epoch === head.epoch) {
         const { quarantined } = checkpoint;
         await this.#ports.quarantine.put(quarantined.map((record) => this.identify(record, head)));

@@ -11,7 +11,7 @@ import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { BehindFault, HeldFault, TransientFault } from '../faults.ts';
 import type { StreamRecord, SuspicionStore } from '../ports.ts';
-import { comparePositions } from '../position.ts';
+import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
@@ -27,8 +27,6 @@ export interface TaskPorts extends MemoryPorts, RedrivePorts {
 interface Attempt {
   readonly timeLeftMs: () => number;
   readonly report: DeliveryReport;
-  /** Records that are about to be folded at most, besides a replay. */
-  readonly upcoming: number;
   /** Become the owner of a new generation first, whoever owns the slice now. */
   readonly fences: boolean;
   /** What to do while another owner recovers the slice. */
@@ -82,7 +80,6 @@ export class SliceTask {
       this.#attempt({
         timeLeftMs,
         report,
-        upcoming: 0,
         fences: false,
         held: async (head) => {
           throw new HeldFault(`slice ${head.sliceId} is being recovered`, {
@@ -100,7 +97,6 @@ export class SliceTask {
       this.#attempt({
         timeLeftMs,
         report,
-        upcoming: 0,
         fences: true,
         held: async () => 'lost',
         step: (memory) => this.#committer.flip(memory, report, { base: true }),
@@ -115,7 +111,6 @@ export class SliceTask {
       await this.#attempt({
         timeLeftMs,
         report,
-        upcoming: 0,
         fences: false,
         held: async () => 'done',
         step: (memory) => this.#tick(memory, report),
@@ -135,21 +130,24 @@ export class SliceTask {
   ): Promise<void> {
     const last = records.at(-1);
     let answered: Head | null = null;
+    let begun: { epoch: number; position: Position } | null = null;
     await this.#attempt({
       timeLeftMs,
       report,
-      upcoming: records.length,
       fences: false,
       held: async (head) => {
         answered = last === undefined ? head : await this.#committer.answerWhileHeld(head, last);
         return answered === null ? 'lost' : 'done';
       },
       step: async (memory) => {
-        const { cursor } = memory.head;
+        const { head, state } = memory;
+        // An overlay that outlived a lost flip holds what this invocation has folded.
+        if (begun?.epoch !== head.epoch) begun = { epoch: head.epoch, position: state.position };
+        const { position } = begun;
         if ((await this.#catchUp.closeGap(memory, records, timeLeftMs, report)) === 'lost')
           return 'lost';
         report.folded = 0;
-        for (const record of records) if (comparePositions(record, cursor) > 0) report.folded++;
+        for (const record of records) if (comparePositions(record, position) > 0) report.folded++;
         if ((await this.#catchUp.foldAll(memory, records, report)) === 'lost') return 'lost';
         const step = await this.#committer.commit(memory, report);
         answered = memory.head;
@@ -176,7 +174,7 @@ export class SliceTask {
       else this.#memory = null;
       throw fault;
     } finally {
-      await this.#guard.disarm();
+      await this.#guard.disarm(report.flips > 0);
       this.#busy = false;
     }
     report.epoch = this.#memory?.head.epoch ?? 0;
@@ -202,7 +200,7 @@ export class SliceTask {
     );
   }
 
-  async #once({ held, fences, step, report, timeLeftMs, upcoming }: Attempt): Promise<Step> {
+  async #once({ held, fences, step, report, timeLeftMs }: Attempt): Promise<Step> {
     let head = await this.#owner.readHead();
     if (head.status === 'OPENING' || head.status === 'SEALED') {
       throw new HeldFault(`slice ${head.sliceId} is ${head.status}`);
@@ -220,12 +218,7 @@ export class SliceTask {
     }
     const memory = await this.#reach(head, report);
     if (memory === null) return 'lost';
-    const { delivered } = memory.head;
-    const replays = comparePositions(memory.state.position, delivered) < 0;
-    const replayed = replays ? this.#ports.knobs.replayChunkRecords : 0;
-    if (report.restored > 0) {
-      await this.#guard.arm(memory.state.position, Math.max(upcoming, replayed));
-    }
+    if (report.restored > 0) this.#guard.watch();
     if ((await this.#catchUp.replay(memory, timeLeftMs, report)) === 'lost') return 'lost';
     return step(memory);
   }
@@ -275,9 +268,11 @@ export class SliceTask {
   async #tick(memory: Memory, report: DeliveryReport): Promise<Step> {
     const { inbox } = this.#ports;
     const { open } = await readInbox(memory.head, inbox);
-    const results = await redrive(memory, open.slice(0, REQUESTS_MAX), this.#ports);
+    const results = await redrive(memory, open.slice(0, REQUESTS_MAX), this.#ports, this.#guard);
     const isDue =
       memory.head.status === 'RECOVERING' ||
+      // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
+      (report.flips > 0 && comparePositions(memory.state.position, memory.head.cursor) > 0) ||
       results.some(({ redriven }) => redriven.length > 0) ||
       this.#isUnsavedTooLong(memory.head);
     if (isDue) {

@@ -1,10 +1,12 @@
 /**
- * Records that kill their environment: by its memory or by time. Whoever restores a slice writes down where it is about to
- * fold; whoever finds that note at the position where it restores knows that an environment died there. An innocent death
+ * Records that kill their environment, by its memory or by time. Whoever restores a slice writes down where it begins to
+ * fold; whoever finds such a note at the position where it restores knows that an environment died there. An innocent death
  * now and then changes nothing; one that repeats narrows the commits down to the record, which is then put aside.
  *
- *   deaths at one position:   1        2          3        …                 3 with a single record
- *   records of a commit:      all      all / 8    / 64     …  1              that record goes to the quarantine
+ *   deaths at one position:   1        2          3         …        3 with a single record
+ *   records of a commit:      all      all / 8    all / 64  …  1     that record goes to the quarantine
+ *
+ * From the first death on, the note is settled once the records are folded: dying while they are stored is not their fault.
  */
 import type { Suspicion } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
@@ -12,8 +14,8 @@ import { comparePositions, type Position } from '../position.ts';
 export interface SuspicionDecision {
   /** What to write down before folding. */
   readonly note: Suspicion;
-  /** Commit after so many records; null: as ever. */
-  readonly chunkRecords: number | null;
+  /** An environment died here: commit after `note.chunkRecords`, and settle the note before each commit. */
+  readonly isCautious: boolean;
   /** The next record is to be put aside unread. */
   readonly condemned: boolean;
 }
@@ -29,32 +31,33 @@ export function decideSuspicion(
   upcoming: number,
 ): SuspicionDecision {
   const isHere = found !== null && comparePositions(found.position, position) === 0;
-  if (!isHere) return decided(position, 0, Math.max(1, upcoming), false);
-  const deaths = found.deaths + 1;
-  if (found.chunkRecords === 1) return decided(position, deaths, 1, true);
-  if (deaths < DEATHS_BEFORE_SHRINKING) {
-    return decided(position, deaths, found.chunkRecords, false);
+  if (!isHere) return decided(position, 1, Math.max(1, upcoming), false);
+  const { attempts: deaths, chunkRecords } = found;
+  if (chunkRecords > 1 && deaths >= DEATHS_BEFORE_SHRINKING) {
+    const smaller = Math.max(1, Math.floor(chunkRecords / SHRINK));
+    // A single record is given three deaths of its own.
+    return decided(position, smaller === 1 ? 1 : deaths + 1, smaller, true);
   }
-  const chunkRecords = Math.max(1, Math.floor(found.chunkRecords / SHRINK));
-  // From here on each death shrinks it; a single record is given its own three.
-  return decided(position, chunkRecords === 1 ? 0 : 1, chunkRecords, true);
+  const condemned = chunkRecords === 1 && deaths >= DEATHS_OF_ONE_RECORD;
+  return { ...decided(position, deaths + 1, chunkRecords, true), condemned };
 }
 
-/** After a commit of a small chunk that went well: larger again, at the new position. */
-export function relaxedSuspicion(note: Suspicion, position: Position): Suspicion {
-  return { position, deaths: 0, chunkRecords: note.chunkRecords * SHRINK };
+/** The records of a note were folded, and the environment lives. */
+export function survived(note: Suspicion): Suspicion {
+  return { ...note, attempts: 0 };
+}
+
+/** After a small chunk was committed: the next may be larger, and is noted at its own position. */
+export function relaxed(note: Suspicion, position: Position): Suspicion {
+  return decided(position, 1, note.chunkRecords * SHRINK, true).note;
 }
 
 function decided(
-  position: Position,
-  deaths: number,
+  { sequenceNumber, subSequence }: Position,
+  attempts: number,
   chunkRecords: number,
-  cautious: boolean,
+  isCautious: boolean,
 ): SuspicionDecision {
-  const { sequenceNumber, subSequence } = position;
-  return {
-    note: { position: { sequenceNumber, subSequence }, deaths, chunkRecords },
-    chunkRecords: cautious ? chunkRecords : null,
-    condemned: chunkRecords === 1 && deaths >= DEATHS_OF_ONE_RECORD,
-  };
+  const position = { sequenceNumber, subSequence };
+  return { note: { position, attempts, chunkRecords }, isCautious, condemned: false };
 }

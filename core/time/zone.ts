@@ -16,6 +16,18 @@ interface OffsetDay {
   readonly afterMs: number;
 }
 
+/** Making one takes longer than all that it is asked. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+    formats.set(timeZone, format);
+  }
+  return format;
+}
+
 export class Zone {
   readonly #format: Intl.DateTimeFormat;
   readonly #days = new Map<number, OffsetDay>();
@@ -26,10 +38,7 @@ export class Zone {
 
   /** `name` is one that the plan accepted. */
   constructor(name: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
-      timeZone: name,
-      timeZoneName: 'longOffset',
-    });
+    this.#format = formatOf(name);
     if (this.#format.resolvedOptions().timeZone !== 'UTC') return;
     this.#fromMs = Number.NEGATIVE_INFINITY;
     this.#toMs = Number.POSITIVE_INFINITY;

@@ -4,6 +4,7 @@
 import { InvocationError } from '../environment-pool.ts';
 import { problem } from '../http/problem.ts';
 import { json, type PortRequest, type PortResponse, type Route } from '../http/route.ts';
+import { readJsonBody } from './json-body.ts';
 
 export interface CheckpointedSlice {
   readonly id: string;
@@ -20,11 +21,17 @@ export function checkpointRoute(checkpoint: () => Promise<CheckpointedSlice[]>):
 }
 
 async function answer(
-  { body, query }: PortRequest,
+  request: PortRequest,
   checkpoint: () => Promise<CheckpointedSlice[]>,
 ): Promise<PortResponse> {
-  const refused = refuse(body, query);
-  if (refused !== null) return refused;
+  const body = readJsonBody(request, '{}');
+  if (!body.ok) return body.response;
+  if (!isEmptyObject(body.value)) {
+    // There is nothing to choose yet, and what is not known is not ignored.
+    const found = request.body.toString('utf8').slice(0, 40);
+    const extras = { expected: '{}', found };
+    return problem(400, 'unknown-member', 'The body has to be an empty object.', extras);
+  }
   try {
     return json({ slices: await checkpoint() });
   } catch (error) {
@@ -34,31 +41,11 @@ async function answer(
   }
 }
 
-/** The body is `{}`: there is nothing to choose yet, and what is not known is not ignored. */
-function refuse(body: Buffer, query: URLSearchParams): PortResponse | null {
-  const [parameter] = query.keys();
-  if (parameter !== undefined) {
-    const extras = { path: parameter, expected: 'no parameters', found: parameter };
-    return problem(400, 'unknown-parameter', `There is no parameter '${parameter}'.`, extras);
-  }
-  const text = body.toString('utf8');
-  let value: unknown;
-  try {
-    value = text.trim() === '' ? {} : JSON.parse(text);
-  } catch {
-    return problem(400, 'not-json', 'The body is not JSON.', {
-      expected: '{}',
-      found: text.slice(0, 40),
-    });
-  }
-  const isEmpty =
+function isEmptyObject(value: unknown): boolean {
+  return (
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
-    Object.keys(value).length === 0;
-  if (isEmpty) return null;
-  return problem(400, 'unknown-member', 'The body has to be an empty object.', {
-    expected: '{}',
-    found: text.slice(0, 40),
-  });
+    Object.keys(value).length === 0
+  );
 }

@@ -45,7 +45,7 @@ async function answer(
     await waitFor(request, invoke, options);
     return responseOf(await ask());
   } catch (error) {
-    if (error instanceof InvocationError) return failed(error);
+    if (error instanceof InvocationError) return noAnswer(error);
     throw error;
   }
 }
@@ -88,10 +88,10 @@ function responseOf({ statusCode, headers, body }: QueryResult): PortResponse {
 }
 
 /** The function did not answer at all: what it can tell of a fault, it answers. */
-function failed({ failure }: InvocationError): PortResponse {
+export function noAnswer({ failure }: InvocationError): PortResponse {
   const { name, message, hint } = failure;
   const detail = hint === null ? message : `${message}: ${hint}`;
   if (name === 'OutOfMemory') return problem(503, 'too-much-at-once', detail);
-  const isPassing = name === 'Timeout' || name === 'Closed';
+  const isPassing = ['Timeout', 'Closed', 'TransientFault'].includes(name);
   return isPassing ? problem(503, 'try-again', detail) : problem(500, 'internal', detail);
 }

@@ -8,9 +8,9 @@ import { type Contract, describeContract, ODD_TEXTS, type World } from './contra
 
 const SLICE = 'slice-a';
 
-function suspicion(deaths: number, overrides: Partial<Suspicion> = {}): Suspicion {
+function suspicion(attempts: number, overrides: Partial<Suspicion> = {}): Suspicion {
   const position = { sequenceNumber: '9'.repeat(56), subSequence: 2 };
-  return { position, deaths, chunkRecords: 1250, ...overrides };
+  return { position, attempts, chunkRecords: 1250, ...overrides };
 }
 
 export function suspicionStoreContract(contract: Contract<World<SuspicionStore>>): void {

@@ -63,6 +63,30 @@ function flipMiddle(bytes: Uint8Array): Uint8Array {
   return flipped;
 }
 
+/** The slice goes back to an epoch that can be read, says so, and counts every record once. */
+async function expectFallback(folder: string): Promise<void> {
+  const dev = await start(folder);
+  // Found by whoever restores the slice: the owner of the next batch.
+  const after = await put(dev, manyOrders('more', 10));
+  await dev.prints('stdout', /slice-000000000000 went back to epoch \d+, and is on timeline 1 now/);
+
+  expect(await groups(dev, 'by_shop', 'orders', after)).toEqual({ north: 215, south: 215 });
+  const { json } = await dev.call('/v1/status');
+  expect(json).toMatchObject({
+    records: { folded: 430, duplicates: 0 },
+    slices: [{ state: 'OPEN', timeline: 1 }],
+  });
+  expect(dev.stderr).toBe('');
+  expect(await dev.end('SIGTERM')).toBe(0);
+}
+
+/** Trims all but the last ten records, as time would. */
+function trimStream(folder: string): void {
+  const database = new DatabaseSync(join(folder, '.tidemark/stream.db'));
+  database.exec('UPDATE shards SET first_ordinal = 411; DELETE FROM records_0 WHERE ordinal < 411');
+  database.close();
+}
+
 /** Nothing is answered from bytes that are not what was written, and nothing that arrives meanwhile is lost. */
 async function expectRefusedThenWhole(folder: string, mend: () => void): Promise<void> {
   const broken = await start(folder);
@@ -87,21 +111,37 @@ async function expectRefusedThenWhole(folder: string, mend: () => void): Promise
   expect(await groups(mended, 'by_shop', 'orders', after)).toEqual({ north: 215, south: 215 });
 }
 
-describe('a corrupt byte', () => {
-  it('in a base is found by its checksum and never used', async () => {
+describe('damage that an older epoch and the stream make good', () => {
+  it('of a base is found by its checksum', async () => {
     const folder = filledFolder();
     const path = baseFile(folder);
-    const bytes = readFileSync(path);
-    writeFileSync(path, flipMiddle(bytes));
+    writeFileSync(path, flipMiddle(readFileSync(path)));
 
-    await expectRefusedThenWhole(folder, () => writeFileSync(path, bytes));
+    await expectFallback(folder);
   });
 
-  it('in a delta of checkpoint.db is found by its checksum and never used', async () => {
+  it('of a delta of checkpoint.db is found by its checksum', async () => {
     const folder = filledFolder();
-    const keep = flipItem(folder, "key LIKE '%/delta/%'");
+    flipItem(folder, "key LIKE '%/delta/%'");
 
-    await expectRefusedThenWhole(folder, keep);
+    await expectFallback(folder);
+  });
+
+  it('may be that a base is gone', async () => {
+    const folder = filledFolder();
+    rmSync(baseFile(folder));
+
+    await expectFallback(folder);
+  });
+});
+
+describe('a corrupt byte', () => {
+  it('in a delta whose records the stream no longer has is never used', async () => {
+    const folder = filledFolder();
+    trimStream(folder);
+    const mend = flipItem(folder, "key LIKE '%/delta/%'");
+
+    await expectRefusedThenWhole(folder, mend);
   });
 
   it('in a HEAD keeps dev from starting, which says where', async () => {

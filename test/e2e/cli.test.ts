@@ -110,11 +110,12 @@ describe('the other commands', () => {
     const { code, stdout } = await dev.command('status');
 
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^pipeline shop, plan [0-9a-f]{8}, watermark 2026-03-01T/m);
+    expect(stdout).toMatch(/^pipeline shop, plan 1 \([0-9a-f]{8}\), watermark 2026-03-01T/m);
     expect(stdout).toMatch(
-      /^records: folded \d+, duplicates 1, late 0, quarantined 0, unmatched 0$/m,
+      /^records: folded \d+, duplicates 1, late 0, quarantined 0, unmatched 0/m,
     );
-    expect(stdout).toMatch(/^slice-000000000001 +OPEN/m);
+    expect(stdout).toMatch(/^slice +state +timeline +epoch/m);
+    expect(stdout).toMatch(/^slice-000000000001 +OPEN +0 +\d+ /m);
   });
 
   it('checkpoint completes an epoch of every slice', async () => {

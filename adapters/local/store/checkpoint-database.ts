@@ -66,7 +66,7 @@ const SCHEMA_STEPS = [
       slice_id BLOB PRIMARY KEY NOT NULL,
       sequence_number TEXT NOT NULL,
       sub_sequence INTEGER NOT NULL,
-      deaths INTEGER NOT NULL,
+      attempts INTEGER NOT NULL,
       chunk_records INTEGER NOT NULL
     ) STRICT;
   `,

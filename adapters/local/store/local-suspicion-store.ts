@@ -9,7 +9,7 @@ import type { CheckpointDatabase } from './checkpoint-database.ts';
 type SuspicionRow = [
   sequenceNumber: string,
   subSequence: number,
-  deaths: number,
+  attempts: number,
   chunkRecords: number,
 ];
 
@@ -22,11 +22,11 @@ export class LocalSuspicionStore implements SuspicionStore {
   constructor(database: CheckpointDatabase) {
     this.#database = database;
     this.#select = database.prepareRows(
-      'SELECT sequence_number, sub_sequence, deaths, chunk_records FROM suspicions WHERE slice_id = ?',
+      'SELECT sequence_number, sub_sequence, attempts, chunk_records FROM suspicions WHERE slice_id = ?',
     );
     this.#replace = database.prepareRows(
       `INSERT OR REPLACE INTO suspicions
-        (slice_id, sequence_number, sub_sequence, deaths, chunk_records) VALUES (?, ?, ?, ?, ?)`,
+        (slice_id, sequence_number, sub_sequence, attempts, chunk_records) VALUES (?, ?, ?, ?, ?)`,
     );
     this.#delete = database.prepareRows('DELETE FROM suspicions WHERE slice_id = ?');
   }
@@ -35,8 +35,8 @@ export class LocalSuspicionStore implements SuspicionStore {
     return this.#database.run(`read the suspicion of ${sliceId}`, () => {
       const row = this.#select.get(encodeText(sliceId));
       if (row === undefined) return null;
-      const [sequenceNumber, subSequence, deaths, chunkRecords] = row as unknown as SuspicionRow;
-      return { position: { sequenceNumber, subSequence }, deaths, chunkRecords };
+      const [sequenceNumber, subSequence, attempts, chunkRecords] = row as unknown as SuspicionRow;
+      return { position: { sequenceNumber, subSequence }, attempts, chunkRecords };
     });
   }
 
@@ -47,9 +47,9 @@ export class LocalSuspicionStore implements SuspicionStore {
         this.#delete.run(key);
         return;
       }
-      const { position, deaths, chunkRecords } = suspicion;
+      const { position, attempts, chunkRecords } = suspicion;
       const { sequenceNumber, subSequence } = position;
-      this.#replace.run(key, sequenceNumber, subSequence, deaths, chunkRecords);
+      this.#replace.run(key, sequenceNumber, subSequence, attempts, chunkRecords);
     });
   }
 }

@@ -12,8 +12,8 @@ if (userId !== undefined) setuid?.(Number(userId));
 /** In a function of its own: when it has returned, nothing here refers to the folder. */
 async function open(): Promise<Record<string, unknown>> {
   try {
-    const { kind } = await openDataFolder({ path, pipelineName, planHash: 'h1', planJson: '{}' });
-    return { kind };
+    await openDataFolder({ path, pipelineName });
+    return { kind: 'opened' };
   } catch (error) {
     const { name, message, problem, hint } = error as Error & { problem?: string; hint?: string };
     return { name, message, problem, hint };

@@ -16,17 +16,16 @@ const PLAN = '{"name":"flights","views":{"1":{},"a":{}}}';
 const NOBODY = 65_534;
 
 function request(path: string, overrides: Partial<DataFolderRequest> = {}): DataFolderRequest {
-  return { path, pipelineName: 'flights', planHash: 'h1', planJson: PLAN, ...overrides };
+  return { path, pipelineName: 'flights', ...overrides };
 }
 
 async function opened(
   path: string,
   overrides: Partial<DataFolderRequest> = {},
 ): Promise<DataFolder> {
-  const outcome = await openDataFolder(request(path, overrides));
-  if (outcome.kind !== 'opened') throw new Error(`the folder was not opened: ${outcome.kind}`);
-  onTestFinished(() => outcome.folder.close());
-  return outcome.folder;
+  const folder = await openDataFolder(request(path, overrides));
+  onTestFinished(() => folder.close());
+  return folder;
 }
 
 async function dataPath(): Promise<string> {
@@ -77,11 +76,10 @@ describe('openDataFolder', () => {
     expect(folder.isNew).toBe(true);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
     expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual({
-      format: 1,
+      format: 2,
       pipeline: 'flights',
-      planHash: 'h1',
-      plan: PLAN,
     });
+    expect(folder.firstPlan).toBeNull();
   });
 
   it('gives absolute paths, from a relative one too', async () => {
@@ -150,25 +148,22 @@ describe('openDataFolder', () => {
     await opened(path);
   });
 
-  it('answers another plan with the stored one as it was given, changes nothing and holds nothing', async () => {
+  it('gives the plan of a folder of version 1, and leaves its file as it is', async () => {
     const path = await usedFolder();
-    const before = await snapshot(path);
-    const changed = { planHash: 'h2', planJson: '{"name":"flights"}' };
-    expect(await openDataFolder(request(path, changed))).toEqual({
-      kind: 'plan-changed',
-      stored: PLAN,
-    });
-    expect(await snapshot(path)).toEqual(before);
-    await opened(path);
+    const written = { format: 1, pipeline: 'flights', planHash: 'h1', plan: PLAN };
+    await writeFile(join(path, 'format.json'), JSON.stringify(written));
+    const folder = await opened(path);
+    expect(folder).toMatchObject({ isNew: false, firstPlan: { hash: 'h1', pipeline: PLAN } });
+    expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual(written);
   });
 
   it('refuses a newer format before it looks at anything else in it', async () => {
     const path = await usedFolder();
-    await writeFile(join(path, 'format.json'), '{"format": 2, "pipelines": ["orders"]}');
+    await writeFile(join(path, 'format.json'), '{"format": 3, "pipelines": ["orders"]}');
     const before = await snapshot(path);
     await expect(openDataFolder(request(path))).rejects.toMatchObject({
       name: 'NewerFormatFault',
-      message: `data folder ${path} has format 2, this version reads up to 1`,
+      message: `data folder ${path} has format 3, this version reads up to 2`,
       hint: expect.stringContaining('upgrade tidemark'),
     });
     expect(await snapshot(path)).toEqual(before);
@@ -180,7 +175,8 @@ describe('openDataFolder', () => {
     ['[]', /no format version/],
     ['null', /no JSON object/],
     ['{"format": "1"}', /no format version/],
-    ['{"format": 1, "pipeline": "flights", "planHash": "h1"}', /does not name/],
+    ['{"format": 1, "pipeline": "flights", "planHash": "h1"}', /does not name the plan/],
+    ['{"format": 2, "plan": "{}"}', /does not name a pipeline/],
   ])('refuses a damaged format.json: %s', async (text, how) => {
     const path = await usedFolder();
     await writeFile(join(path, 'format.json'), text);
@@ -244,7 +240,7 @@ describe('the lock of a data folder', () => {
     const path = await dataPath();
     const { child, answer } = await openElsewhere(path);
     expect(answer).toEqual({ kind: 'opened' });
-    await expect(openDataFolder(request(path, { planJson: '{}' }))).rejects.toMatchObject({
+    await expect(openDataFolder(request(path))).rejects.toMatchObject({
       problem: 'in-use',
       message: expect.stringContaining(`pid ${child.pid}`),
     });

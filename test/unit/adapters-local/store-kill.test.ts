@@ -79,8 +79,8 @@ it('requests, plans and suspicions that were acknowledged are there after SIGKIL
     expect(plan?.pipeline).toBe(`${before} `.repeat(2000));
     const suspicion = await new LocalSuspicionStore(database).read('slice-a');
     // Of this round, or of the next one that was cut off.
-    expect([before, before + 1]).toContain(suspicion?.deaths);
-    expect(suspicion?.chunkRecords).toBe(suspicion?.deaths);
+    expect([before, before + 1]).toContain(suspicion?.attempts);
+    expect(suspicion?.chunkRecords).toBe(suspicion?.attempts);
 
     const requests = await new LocalInbox(database).list('slice-a', null, 1000);
     expect([before, before + 1]).toContain(requests.length);

@@ -17,7 +17,7 @@ const suspicions = new LocalSuspicionStore(database);
 for (let round = ((await plans.active())?.ordinal ?? 0) + 1; ; round++) {
   const id = String(round).padStart(6, '0');
   const records = Array.from({ length: 200 }, (_, at) => `${round}/${at}`);
-  await suspicions.write('slice-a', { position: START, deaths: round, chunkRecords: round });
+  await suspicions.write('slice-a', { position: START, attempts: round, chunkRecords: round });
   await inbox.put({ id, sliceId: 'slice-a', records, done: null });
   const done = { timeline: 0, epoch: round, redriven: records, refused: [] };
   await inbox.finish('slice-a', id, done);

@@ -29,7 +29,7 @@ const request = (id: string, record = 'a'): RedriveRequest => ({
 });
 const outcome = (epoch: number, id = 'a') => ({ timeline: 0, epoch, redriven: [id], refused: [] });
 const plan = (ordinal: number, pipeline = '{}'): ActivePlan => ({ ordinal, hash: 'h', pipeline });
-const suspicion = (deaths: number) => ({ position: START, deaths, chunkRecords: 1_250 });
+const suspicion = (attempts: number) => ({ position: START, attempts, chunkRecords: 1_250 });
 
 function storesOf(database: CheckpointDatabase) {
   return {
@@ -80,8 +80,8 @@ describe('requests, plans and suspicions on a full disk', () => {
     };
     await expect(fill()).rejects.toMatchObject({ name: 'TransientFault' });
     expect(slices.length).toBeGreaterThan(3);
-    for (const [deaths, sliceId] of slices.entries()) {
-      expect(await suspicions.read(sliceId)).toEqual(suspicion(deaths));
+    for (const [attempts, sliceId] of slices.entries()) {
+      expect(await suspicions.read(sliceId)).toEqual(suspicion(attempts));
     }
     await suspicions.write(slices[0] as string, null);
     await suspicions.write('slice-a', suspicion(7));

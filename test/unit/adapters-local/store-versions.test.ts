@@ -79,7 +79,7 @@ describe('a checkpoint store of version 1', () => {
     await new LocalInbox(before).put(request);
     const plan = { ordinal: 1, hash: 'h', pipeline: '{}' };
     expect(await new LocalPlanRegistry(before).activate(plan)).toBe('applied');
-    const suspicion = { position: START, deaths: 1, chunkRecords: 100 };
+    const suspicion = { position: START, attempts: 1, chunkRecords: 100 };
     await new LocalSuspicionStore(before).write('slice-1', suspicion);
     const next = { ...HEAD_1, revision: 43 };
     expect(await new LocalCheckpointStore(before).writeHead(next, 42)).toEqual({

@@ -137,6 +137,20 @@ describe('a pool', () => {
     await closed;
   });
 
+  it('gives waiting invocations to its successor when it closes, and keeps the running one', async () => {
+    const [pool, successor] = [newPool(), newPool()];
+    const running = greet(pool, 100);
+    const waiting = greet(pool);
+    const closed = pool.close(successor);
+
+    const [first, second] = [await running, await waiting];
+    expect(second).toMatchObject({ count: 1 });
+    expect(second.threadId).not.toBe(first.threadId);
+    await closed;
+    expect((await failureOf(greet(pool))).name).toBe('Closed');
+    expect(await greet(successor)).toMatchObject({ count: 2 });
+  });
+
   it('closes while an environment is dying', async () => {
     const pool = newPool();
     const lost = failureOf(invoke(pool, { kind: 'exit' }));

@@ -102,6 +102,7 @@ class TrialPool {
       outcome: 'delivered',
       count: numbers.length,
       last: { sequenceNumber, subSequence },
+      rewoundTo: null,
     };
   }
 }
@@ -242,6 +243,35 @@ describe('an event source mapping', () => {
     expect(seen).toEqual([1, 1, 1]);
     expect(await mapping.caughtUp(SHARD, 2_000)).toBe(true);
     expect(pool.delivered).toEqual(numbers(0, 3));
+  });
+
+  it('goes on waiting for a batch to fill after somebody had a turn', async () => {
+    const pool = new TrialPool();
+    const { mapping } = map(pool, { batchWindowMs: 400 });
+    append(0, 3);
+    await mapping.inTurn(SHARD, async () => {});
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(pool.batches).toEqual([]);
+    append(3, 1);
+
+    expect(await mapping.caughtUp(SHARD, 2_000)).toBe(true);
+    expect(pool.batches).toEqual([numbers(0, 4)]);
+  });
+
+  it('gives a turn while a batch waits to come again, and lets it wait on', async () => {
+    const pool = new TrialPool();
+    pool.judge = () => (pool.failed.length < 5 ? 'not yet' : null);
+    append(0, 1);
+    const { mapping, failures } = map(pool);
+    while (failures.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    // The next try is 800 ms away.
+    const startMs = performance.now();
+    const taken = await mapping.inTurn(SHARD, async () => pool.limits.length);
+
+    expect(performance.now() - startMs).toBeLessThan(400);
+    expect(taken).toBe(4);
+    expect(await mapping.caughtUp(SHARD, 5_000)).toBe(true);
+    expect(performance.now() - startMs).toBeGreaterThan(600);
   });
 
   it('brings records again after a crash, from the position that was saved last', async () => {

@@ -21,8 +21,8 @@ export function planOf(file: Record<string, unknown>): Plan {
   return parsed.plan;
 }
 
-export function emptyState(plan: Plan): SliceState {
-  return new SliceState(new SliceImage(plan), createJsonDecoder(plan), SHARD);
+export function emptyState(plan: Plan, decoder = createJsonDecoder(plan)): SliceState {
+  return new SliceState(new SliceImage(plan), decoder, SHARD);
 }
 
 /** The `index`-th record of a shard; text and bytes are taken as they are, all else as JSON. */

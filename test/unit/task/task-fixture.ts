@@ -19,7 +19,9 @@ import {
   requestId,
   type StreamRecord,
 } from '../../../core/ports.ts';
+import type { RecordCounts } from '../../../core/state/counters.ts';
 import type { ClosedEntry } from '../../../core/state/slice-image.ts';
+import type { SliceState } from '../../../core/state/slice-state.ts';
 import { SliceTask, type TaskPorts } from '../../../core/task/slice-task.ts';
 import { FaultSwitch, type Life } from '../../world/fault-switch.ts';
 import {
@@ -48,6 +50,14 @@ export interface Code {
 const NOTHING = async () => {};
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+/** What `TaskWorld.answers` gives of a state that was committed. */
+export function textOf(state: SliceState): { open: string; closed: string[] } {
+  return {
+    open: hex(state.encodeBase()),
+    closed: mergedText(state.image.plan, state.closedSinceBase()),
+  };
+}
 
 export class TaskWorld {
   readonly records: StreamRecord[];
@@ -207,13 +217,17 @@ export class TaskWorld {
     return { open: hex(image.encode()), closed: mergedText(plan, closed) };
   }
 
+  /** Of the first `count` records. */
+  expectedCounts(count: number, plan: Plan = smallPlan): Readonly<RecordCounts> {
+    const state = emptyState(plan);
+    for (const record of this.records.slice(0, count)) state.fold(record);
+    return state.progress.counts;
+  }
+
   /** What `answers` must be once the first `count` records are folded. */
   expected(count: number, plan: Plan = smallPlan): { open: string; closed: string[] } {
     const state = emptyState(plan);
     for (const record of this.records.slice(0, count)) state.fold(record);
-    return {
-      open: hex(state.encodeBase()),
-      closed: mergedText(plan, state.closedSinceBase()),
-    };
+    return textOf(state);
   }
 }

@@ -1,0 +1,124 @@
+/**
+ * What `tidemark dev` says: lines for a person, or one JSON object a line for a program.
+ */
+import type { Fate, PlanChange } from '../runtime/plan-activation.ts';
+import type { RuntimeEvent } from '../runtime/runtime-event.ts';
+
+/** `RuntimeEvent`s, and what the command itself has to tell. */
+export type DevEvent =
+  | RuntimeEvent
+  | {
+      readonly kind: 'ready';
+      readonly pipeline: string;
+      readonly url: string;
+      readonly shards: number;
+      readonly environments: number;
+      readonly restoredRecords: number;
+    }
+  /** The pipeline file changed in its words only. */
+  | { readonly kind: 'plan-unchanged'; readonly path: string }
+  /** The pipeline file changed and cannot be used: the plan before goes on. */
+  | { readonly kind: 'reload-failed'; readonly path: string; readonly message: string };
+
+export interface DevOutput {
+  tell(event: DevEvent): void;
+  /** For a person only. */
+  say(lines: readonly string[]): void;
+}
+
+/** With `toStderr` standard output stays free for somebody else. */
+export function devOutput(json: boolean, toStderr: boolean): DevOutput {
+  const print = (text: string) => (toStderr ? console.error(text) : console.log(text));
+  if (json) return { tell: (event) => print(jsonOf(event)), say: () => {} };
+  return {
+    tell: (event) => tellText(event, print),
+    say: (lines) => print(lines.join('\n')),
+  };
+}
+
+function jsonOf(event: DevEvent): string {
+  const { kind, ...rest } = event;
+  const error = 'error' in rest ? { error: String(rest.error) } : {};
+  return JSON.stringify({ event: kind, ...rest, ...error });
+}
+
+function tellText(event: DevEvent, print: (text: string) => void): void {
+  switch (event.kind) {
+    case 'ready':
+      print(describeReady(event));
+      return;
+    case 'replaying':
+      print(`replaying ${plural(event.records, 'record')} that no checkpoint holds yet`);
+      return;
+    case 'replayed':
+      print(`replayed ${plural(event.records, 'record')}, ${event.ms} ms after the start`);
+      return;
+    case 'plan-activated':
+      print(describeChange(event));
+      return;
+    case 'plan-unchanged':
+      print(`${event.path} changed, but not in what it means`);
+      return;
+    case 'reload-failed':
+      console.error(`${event.message}\n  the plan before goes on`);
+      return;
+    case 'rewound':
+      print(
+        `${event.sliceId} went back to epoch ${event.epoch}, and is on timeline ${event.timeline} now; what came since was folded again`,
+      );
+      return;
+    case 'invocation-failed':
+    case 'tick-failed':
+      console.error(describeFailure(event));
+      return;
+    case 'request-failed':
+    case 'trim-failed':
+    case 'heartbeat-failed':
+      console.error(event.error);
+      return;
+  }
+}
+
+function describeReady(event: Extract<DevEvent, { kind: 'ready' }>): string {
+  const { pipeline, url, shards, environments, restoredRecords } = event;
+  const counts = `${plural(shards, 'shard')}, ${plural(environments, 'environment')}`;
+  const known =
+    restoredRecords === 0 ? '' : `, ${plural(restoredRecords, 'record')} in checkpoints`;
+  return `tidemark dev: pipeline ${pipeline} is ready at ${url} (${counts}${known})`;
+}
+
+function describeChange({ ordinal, hash, previousHash, differences, views }: PlanChange): string {
+  const from = `plan ${ordinal} (${hash.slice(0, 8)}) takes the place of ${previousHash.slice(0, 8)}`;
+  return [
+    `the pipeline changed: ${from}`,
+    ...differences.map((line) => `  ${line}`),
+    'what becomes of its views:',
+    ...views.map(({ view, fate }) => `  ${view}${FATES[fate]}`),
+  ].join('\n');
+}
+
+const FATES: Readonly<Record<Fate, string>> = {
+  kept: ' keeps its state',
+  resumed: ' goes on from where it was left, and folds again what came since',
+  begins: ' begins where each slice is now, and is incomplete before',
+  left: ', as it was: its state is kept for 24 h, so that a rollback goes on from there',
+};
+
+type FailureEvent = Extract<DevEvent, { kind: 'invocation-failed' | 'tick-failed' }>;
+
+function describeFailure(event: FailureEvent): string {
+  const { name, message, hint, stack } = event.failure;
+  const isExpected = name.endsWith('Fault') && name !== 'InvariantFault';
+  const what = isExpected ? `${name}: ${message}` : (stack ?? message);
+  return [
+    `${event.shardId}: ${what}`,
+    ...(hint === null ? [] : [`  ${hint}`]),
+    event.kind === 'tick-failed'
+      ? '  it is tried again every few seconds, and told once'
+      : `  nothing is lost; the batch comes again in ${event.retryInMs} ms`,
+  ].join('\n');
+}
+
+function plural(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,9 @@
+/**
+ * An error as a person reads it: message and hint; the stack only of what nobody expected.
+ */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isBug = error instanceof TypeError || error instanceof RangeError;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? `\n  ${error.hint}` : '';
+  return `${isBug ? (error.stack ?? error.message) : error.message}${hint}`;
+}

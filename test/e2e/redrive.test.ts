@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { groups, manyOrders, ORDERS, order, put, writePipeline } from './orders.ts';
+import { cleanUp, Dev, newFolder } from './tidemark-process.ts';
+
+const folders: string[] = [];
+const devs: Dev[] = [];
+let dev: Dev;
+
+/** Quarantined as long as the price is added; not when it is only counted. */
+const WRONG = ['x', 'y', 'z'].map((id) => ({ ...order(id, 'north', 0), price: 'free' }));
+const COUNTED = {
+  ...ORDERS,
+  views: { by_shop: { groupBy: ['shop'], aggregates: { orders: { count: '*' } } } },
+};
+
+beforeAll(async () => {
+  const folder = newFolder();
+  folders.push(folder);
+  writePipeline(folder);
+  dev = await Dev.start(folder, '--pipeline', 'shop.json', '--shards', '2');
+  devs.push(dev);
+  const after = await put(dev, [...manyOrders('o', 10), ...WRONG]);
+  await groups(dev, 'by_shop', 'orders', after);
+});
+
+afterAll(() => cleanUp(devs, folders));
+
+interface Redriven {
+  readonly redriven: readonly string[];
+  readonly refused: readonly { readonly id: string; readonly reason: string }[];
+  readonly pending: readonly string[];
+}
+
+async function redrive(...args: string[]): Promise<{ code: number | null; answer: Redriven }> {
+  const { code, stdout } = await dev.command('redrive', ...args, '--json');
+  return { code, answer: JSON.parse(stdout) as Redriven };
+}
+
+async function quarantinedIds(): Promise<string[]> {
+  const { stdout } = await dev.command('quarantine', '--json');
+  return (JSON.parse(stdout) as { records: { id: string }[] }).records.map(({ id }) => id);
+}
+
+describe('tidemark redrive', () => {
+  it('refuses records that are still bad, with the reason, and leaves them where they are', async () => {
+    const ids = await quarantinedIds();
+    expect(ids).toHaveLength(3);
+    const { code, answer } = await redrive(...ids);
+
+    expect(code).toBe(1);
+    expect(answer).toMatchObject({ redriven: [], pending: [] });
+    expect(answer.refused.map(({ id }) => id).sort()).toEqual(ids);
+    expect(answer.refused[0]?.reason).toContain('it is still bad: wrong-type');
+    expect(await quarantinedIds()).toEqual(ids);
+  });
+
+  it('brings them back once the pipeline takes them, each once', async () => {
+    const [first = '', ...others] = await quarantinedIds();
+    writePipeline(dev.folder, COUNTED);
+    await dev.prints('stdout', /plan 2 /);
+
+    // Another view of the same name: it begins here.
+    expect(await redrive(first)).toEqual({
+      code: 0,
+      answer: { redriven: [first], refused: [], pending: [] },
+    });
+    const { code, stdout } = await dev.command('redrive', '--reason', 'wrong-type');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '2 redriven\n' });
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 3 });
+    expect(await quarantinedIds()).toEqual([]);
+
+    const again = await redrive(first, ...others);
+    expect(again.code).toBe(1);
+    expect(again.answer.refused.map(({ id }) => id).sort()).toEqual([first, ...others]);
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 3 });
+    const { json } = await dev.call('/v1/status');
+    expect(json).toMatchObject({ records: { folded: 13, quarantined: 0 } });
+    expect(dev.stderr).toBe('');
+  });
+
+  it('says so when nothing has the reason', async () => {
+    const { code, stdout } = await dev.command('redrive', '--reason', 'wrong-type');
+
+    expect(code).toBe(0);
+    expect(stdout).toBe('nothing in the quarantine has this reason\n');
+  });
+
+  it.each([
+    ['neither ids nor a reason', []],
+    ['both', ['some-id', '--reason', 'late']],
+  ])('is wrong usage with %s', async (_, args) => {
+    const { code, stderr } = await dev.command('redrive', ...args);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('name ids, or a --reason, one of them');
+  });
+
+  it('refuses what is no id', async () => {
+    const { code, stderr } = await dev.command('redrive', 'some-id');
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('ids[0] is no id of a quarantined record');
+  });
+});

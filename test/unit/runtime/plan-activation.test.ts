@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryPlanRegistry } from '../../../adapters/memory/memory-plan-registry.ts';
+import { firstHead, type Head } from '../../../core/checkpoint/head.ts';
+import { parsePlan } from '../../../core/definition/parse-plan.ts';
+import type { PipelineJson } from '../../../core/definition/pipeline-json.ts';
+import type { Plan } from '../../../core/definition/plan.ts';
+import { canonicalJson, planToJson } from '../../../core/definition/plan-json.ts';
+import { START } from '../../../core/position.ts';
+import { activatePlan } from '../../../runtime/plan-activation.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const HOUR_MS = 3_600_000;
+
+function planOf(views: PipelineJson['views']): Plan {
+  const parsed = parsePlan({ name: 'shop', stream: 'orders', views });
+  if (!parsed.ok) throw new Error('the plan is not sound');
+  return parsed.plan;
+}
+
+const orders = { groupBy: ['shop'], aggregates: { orders: { count: '*' } } } as const;
+const BEFORE = planOf({ by_shop: orders, total: { aggregates: { revenue: { sum: 'price' } } } });
+const AFTER = planOf({ by_shop: orders, total: { aggregates: { revenue: { max: 'price' } } } });
+
+function head(planHash: string, changes: Partial<Head> = {}): Head {
+  const range = { start: '0'.repeat(32), end: 'f'.repeat(32) };
+  const identity = { sliceId: 'slice-000000000000', shardId: 'shardId-000000000000', range };
+  const first = firstHead({ ...identity, planOrdinal: 1, planHash, nonce: '0'.repeat(16) });
+  return { ...first, epoch: 5, ...changes };
+}
+
+function leftAt(sinceMs: number): Partial<Head> {
+  const delta = { kind: 'delta', timeline: 0, epoch: 4, nonce: '1'.repeat(16) } as const;
+  const whole = { ...delta, byteLength: 1, checksum: 0, store: 'items' } as never;
+  return {
+    previous: { planHash: BEFORE.hash, base: null, delta: whole, cursor: START, sinceMs },
+  };
+}
+
+async function world(active: Plan | null, heads: readonly Head[] = []) {
+  const registry = new MemoryPlanRegistry();
+  if (active !== null) {
+    const pipeline = canonicalJson(planToJson(active));
+    await registry.activate({ ordinal: 1, hash: active.hash, pipeline });
+  }
+  return { registry, firstPlan: null, heads, nowMs: NOW_MS };
+}
+
+describe('activatePlan', () => {
+  it('activates the first plan of a new folder, which changes nothing', async () => {
+    const context = await world(null);
+
+    expect(await activatePlan(BEFORE, context)).toEqual({ ordinal: 1, change: null });
+    const pipeline = canonicalJson(planToJson(BEFORE));
+    expect(await context.registry.active()).toEqual({ ordinal: 1, hash: BEFORE.hash, pipeline });
+  });
+
+  it('leaves the active plan as it is', async () => {
+    const context = await world(BEFORE);
+
+    expect(await activatePlan(BEFORE, context)).toEqual({ ordinal: 1, change: null });
+    expect(await context.registry.active()).toMatchObject({ ordinal: 1 });
+  });
+
+  it('activates another plan, and says what changed and what becomes of each view', async () => {
+    const context = await world(BEFORE, [head(BEFORE.hash)]);
+    const { ordinal, change } = await activatePlan(AFTER, context);
+
+    expect(ordinal).toBe(2);
+    expect(await context.registry.active()).toMatchObject({ ordinal: 2, hash: AFTER.hash });
+    expect(change).toEqual({
+      ordinal: 2,
+      hash: AFTER.hash,
+      previousHash: BEFORE.hash,
+      differences: ['view total: aggregate revenue sum price → max price'],
+      views: [
+        { view: 'by_shop', fate: 'kept' },
+        { view: 'total', fate: 'begins' },
+        { view: 'total', fate: 'left' },
+      ],
+    });
+  });
+
+  it.each([
+    ['every slice left it lately', [head(AFTER.hash, leftAt(NOW_MS - HOUR_MS))], 'resumed'],
+    ['a slice has not left it yet', [head(BEFORE.hash)], 'resumed'],
+    ['a slice has no state', [head(AFTER.hash, { epoch: 0 })], 'resumed'],
+    ['a slice left it a day ago', [head(AFTER.hash, leftAt(NOW_MS - 24 * HOUR_MS))], 'begins'],
+    ['a slice began after it', [head(BEFORE.hash), head(AFTER.hash)], 'begins'],
+  ] as const)('takes a plan back: where %s its views are %s', async (_, heads, fate) => {
+    const { change } = await activatePlan(BEFORE, await world(AFTER, heads));
+
+    expect(change?.views).toEqual([
+      { view: 'by_shop', fate: 'kept' },
+      { view: 'total', fate },
+      { view: 'total', fate: 'left' },
+    ]);
+  });
+
+  it('takes the plan of a folder of version 1 for the first activation', async () => {
+    const firstPlan = { hash: BEFORE.hash, pipeline: canonicalJson(planToJson(BEFORE)) };
+    const same = { ...(await world(null)), firstPlan };
+    expect(await activatePlan(BEFORE, same)).toEqual({ ordinal: 1, change: null });
+    expect(await same.registry.active()).toEqual({ ordinal: 1, ...firstPlan });
+
+    const changed = { ...(await world(null, [head(BEFORE.hash)])), firstPlan };
+    const { ordinal, change } = await activatePlan(AFTER, changed);
+    expect({ ordinal, previousHash: change?.previousHash }).toEqual({
+      ordinal: 2,
+      previousHash: BEFORE.hash,
+    });
+  });
+
+  it('goes over from a pipeline that this version does not take for one', async () => {
+    const context = await world(null);
+    await context.registry.activate({ ordinal: 1, hash: 'old', pipeline: '{"name":"shop"}' });
+    const { change } = await activatePlan(AFTER, context);
+
+    expect(change).toMatchObject({
+      ordinal: 2,
+      differences: [],
+      views: [
+        { view: 'by_shop', fate: 'begins' },
+        { view: 'total', fate: 'begins' },
+      ],
+    });
+  });
+});
