@@ -20,34 +20,34 @@ const aggregates = {
   typical: { quantile: 'amount', at: [0.5] },
 };
 
-export const smallPlan: Plan = (() => {
+const windowed = { groupBy: ['key'], window: { tumbling: '10s' }, aggregates };
+
+const SMALL_VIEWS = {
+  all_time: { category: 'a', groupBy: ['key'], aggregates },
+  updated: { category: 'a', ...windowed },
+  dropped: { category: 'a', late: 'drop', ...windowed },
+  put_aside: { category: 'b', late: 'side', ...windowed },
+};
+
+export const smallPlan: Plan = planOf(SMALL_VIEWS);
+
+/** A later plan of the same pipeline: `dropped` is gone, `by_type` is new, the others stay as they are. */
+export const laterPlan: Plan = (() => {
+  const { dropped: _, ...views } = SMALL_VIEWS;
+  return planOf({ ...views, by_type: { groupBy: ['type'], aggregates } });
+})();
+
+function planOf(views: Record<string, unknown>): Plan {
   const parsed = parsePlan({
     name: 'small',
     time: { field: 't', lateness: '5s', skew: 'none' },
     category: { field: 'type' },
     dedupe: { id: 'id', within: '60s' },
-    views: {
-      all_time: { category: 'a', groupBy: ['key'], aggregates },
-      updated: { category: 'a', groupBy: ['key'], window: { tumbling: '10s' }, aggregates },
-      dropped: {
-        category: 'a',
-        groupBy: ['key'],
-        window: { tumbling: '10s' },
-        late: 'drop',
-        aggregates,
-      },
-      put_aside: {
-        category: 'b',
-        groupBy: ['key'],
-        window: { tumbling: '10s' },
-        late: 'side',
-        aggregates,
-      },
-    },
+    views,
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return parsed.plan;
-})();
+}
 
 export interface SmallRecord {
   readonly id: number;
@@ -96,29 +96,47 @@ export function randomLog(length: number, seed: number): (SmallRecord | null)[] 
   return log;
 }
 
+/** A plan, and the index of the first record that was folded under it. */
+export interface PlanSpan {
+  readonly plan: Plan;
+  readonly from: number;
+}
+
 export interface Recount {
   /** By view, then by `key` or `key@window start`: how many records and their amounts. */
   readonly groups: Record<string, Record<string, number[]>>;
   readonly counts: Record<string, number>;
-  /** Sequence numbers in the quarantine. */
-  readonly quarantined: string[];
+  /** Sequence numbers of what was put aside, redriven or not. */
+  readonly putAside: string[];
 }
 
-/** What a fold of the log must give, counted plainly. */
-export function recount(log: readonly (SmallRecord | null)[]): Recount {
-  const groups: Recount['groups'] = { all_time: {}, updated: {}, dropped: {}, put_aside: {} };
+const WHOLE_LOG: readonly PlanSpan[] = [{ plan: smallPlan, from: 0 }];
+
+/**
+ * What a fold of the log must give, counted plainly. `redriven` are sequence numbers of late records that came back since:
+ * the event of none of them may be in the log twice.
+ */
+export function recount(
+  log: readonly (SmallRecord | null)[],
+  spans = WHOLE_LOG,
+  redriven: ReadonlySet<string> = new Set(),
+): Recount {
+  let groups: Recount['groups'] = {};
   const counts = { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 };
-  const quarantined: string[] = [];
+  const putAside: string[] = [];
   const keepUntil = new Map<number, number>();
   let watermark = Number.NEGATIVE_INFINITY;
   const put = (view: string, group: string, amount: number) => {
-    const all = groups[view] as Record<string, number[]>;
+    const all = groups[view];
+    if (all === undefined) return false;
     all[group] = [...(all[group] ?? []), amount];
+    return true;
   };
   for (const [index, record] of log.entries()) {
+    for (const { plan, from } of spans) if (from === index) groups = beginning(plan, groups);
     const { sequenceNumber } = toStreamRecord(record, index);
     if (record === null) {
-      quarantined.push(sequenceNumber);
+      putAside.push(sequenceNumber);
       counts.quarantined++;
       continue;
     }
@@ -130,20 +148,29 @@ export function recount(log: readonly (SmallRecord | null)[]): Recount {
     const start = Math.floor(t / WINDOW_MS) * WINDOW_MS;
     const isLate = start + WINDOW_MS <= watermark;
     const group = `${key}@${start}`;
+    const isAside = type === 'b' && isLate;
+    let folded = put('by_type', type, amount);
     if (type === 'a') {
-      put('all_time', key, amount);
+      folded = put('all_time', key, amount);
       put('updated', group, amount);
       if (!isLate) put('dropped', group, amount);
     }
-    if (type === 'b' && !isLate) put('put_aside', group, amount);
-    if (type === 'b' && isLate) quarantined.push(sequenceNumber);
-    if (type === 'c') counts.unmatched++;
-    else if (type === 'b' && isLate) counts.quarantined++;
-    else {
+    if (isAside) putAside.push(sequenceNumber);
+    if (type === 'b' && (!isLate || redriven.has(sequenceNumber))) {
+      folded = put('put_aside', group, amount);
+    }
+    if (folded) {
       counts.folded++;
       keepUntil.set(id, Math.max(t, watermark) + WITHIN_MS);
-    }
+    } else if (isAside) counts.quarantined++;
+    else counts.unmatched++;
     watermark = Math.max(watermark, t - LATENESS_MS);
   }
-  return { groups, counts, quarantined };
+  for (const { plan, from } of spans) if (from === log.length) groups = beginning(plan, groups);
+  return { groups, counts, putAside };
+}
+
+/** Views that the plan before had go on; the others begin here. */
+function beginning(plan: Plan, before: Recount['groups']): Recount['groups'] {
+  return Object.fromEntries(plan.views.map(({ name }) => [name, before[name] ?? {}]));
 }

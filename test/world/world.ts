@@ -1,25 +1,23 @@
 /**
  * A world for one slice: a log, stores, environments that may die, and an event source that brings batches at least once,
- * with other boundaries each time, to whichever environment. After every write a reader checks what HEAD says against the
- * log's prefix up to its cursor.
+ * with other boundaries each time, to whichever environment; and what people and disks do in between. After every write of
+ * HEAD a reader checks what it says against the log's prefix up to its cursor.
  */
 import { MemoryPorts } from '../../adapters/memory/memory-ports.ts';
 import { Aggregator } from '../../core/aggregator.ts';
-import { readBlob } from '../../core/checkpoint/blobs.ts';
-import { type Head, headItem, parseHead } from '../../core/checkpoint/head.ts';
+import { type Head, parseHead } from '../../core/checkpoint/head.ts';
+import { blobKey } from '../../core/checkpoint/names.ts';
 import { type Checkpoint, restore } from '../../core/checkpoint/restore.ts';
-import { RunReader } from '../../core/checkpoint/run.ts';
 import { createJsonDecoder } from '../../core/decode/json-decoder.ts';
-import { BehindFault, TransientFault } from '../../core/faults.ts';
+import type { Plan } from '../../core/definition/plan.ts';
+import { BehindFault, CorruptStateFault, HeldFault, TransientFault } from '../../core/faults.ts';
 import type { Knobs } from '../../core/knobs.ts';
-import type { StreamRecord } from '../../core/ports.ts';
+import { quarantineId, requestId, type StreamRecord } from '../../core/ports.ts';
 import { comparePositions } from '../../core/position.ts';
-import { mergeClosedEntries } from '../../core/state/closed-entries.ts';
-import { decodeGroupKey } from '../../core/state/group-key.ts';
-import { type ClosedEntry, closedEntriesOf } from '../../core/state/slice-image.ts';
-import { ViewTable } from '../../core/state/view-table.ts';
 import { Crash, type FaultKind, FaultSwitch } from './fault-switch.ts';
 import {
+  laterPlan,
+  type PlanSpan,
   type Recount,
   recount,
   SHARD,
@@ -28,6 +26,20 @@ import {
   smallPlan,
   toStreamRecord,
 } from './small-log.ts';
+import { answersOf, expectEqual, type LedgerRow, WorldReader } from './world-reader.ts';
+
+/**
+ * `redrive` asks for all that is in the quarantine. `lose-…` takes away what HEAD names, and all
+ * environments start anew. `activate-…` makes a plan the
+ * active one; environments get its code one after the other. `recover` is an invocation instead of a batch.
+ */
+export type WorldEvent =
+  | 'redrive'
+  | 'lose-delta'
+  | 'lose-base'
+  | 'activate-later'
+  | 'activate-first'
+  | 'recover';
 
 export interface WorldOptions {
   readonly log: readonly (SmallRecord | null)[];
@@ -36,11 +48,18 @@ export interface WorldOptions {
   /** Sizes of the batches, over and over. */
   readonly batchSizes?: readonly number[];
   readonly knobs?: Partial<Knobs>;
-  /** After so many batches, an environment answers for the next one without a checkpoint, as `deliver` does. */
-  readonly deliverEvery?: number;
+  /** Each so many steps there is a tick instead of a batch; 0: never. */
+  readonly tickEvery?: number;
+  /** By number of the step before which they happen. */
+  readonly events?: Readonly<Record<number, WorldEvent>>;
 }
 
+type Work = readonly StreamRecord[] | 'checkpoint' | 'recover' | 'tick';
+
 const STEPS_MAX = 2_000;
+const SETTLE_STEPS_MAX = 40;
+const STEP_MS = 1_000;
+const PLENTY = () => 60_000;
 
 export class World {
   readonly records: StreamRecord[];
@@ -48,56 +67,73 @@ export class World {
   readonly faultSwitch: FaultSwitch;
   /** Epochs at which a reader looked. */
   readonly epochsSeen = new Set<number>();
+  /** Calls that had been made when the first event happened. */
+  callsBeforeEvents = 0;
   /** The environment that works, and where its batch began. */
   #running = 0;
+  /** One that was held up at one of several calls at once may end before the one that overtook it. */
+  #overtaking: Promise<boolean> | null = null;
   #batchStart = 0;
-  #environments: Aggregator[];
   readonly #options: Required<Omit<WorldOptions, 'faults' | 'knobs'>>;
-  readonly #recounts = new Map<number, Recount>();
+  readonly #plans: Plan[];
+  readonly #environments: Aggregator[];
+  readonly #reader: WorldReader;
+  readonly #recounts = new Map<string, Recount>();
+  /** Environments that get other code, the next first. */
+  #rollout: { readonly index: number; readonly plan: Plan }[] = [];
+  /** By which plans the records up to HEAD's cursor were folded. */
+  #spans: PlanSpan[] = [{ plan: smallPlan, from: 0 }];
+  #timeline = 0;
+  /** The timeline whose newest epochs may be unreadable, since something was lost. */
+  #damagedTimeline: number | null = null;
+  readonly #requested = new Set<string>();
 
   constructor(options: WorldOptions) {
-    this.#options = {
-      log: options.log,
-      environments: options.environments ?? 2,
-      batchSizes: options.batchSizes ?? [2, 1, 3],
-      deliverEvery: options.deliverEvery ?? 0,
-    };
-    this.records = options.log.map(toStreamRecord);
+    const environments = options.environments ?? 2;
+    const { log, batchSizes = [2, 1, 3], tickEvery = 0, events = {} } = options;
+    this.#options = { log, environments, batchSizes, tickEvery, events };
+    this.records = log.map(toStreamRecord);
     this.stores = new MemoryPorts(1_000_000, {
       chainLengthMax: 4,
       runFanIn: 2,
       retentionGraceMs: 3_000,
       replayChunkRecords: 2,
+      recoveryLeaseMs: 3_000,
       ...options.knobs,
     });
     for (const record of this.records) this.stores.source.append(SHARD, record);
     this.faultSwitch = new FaultSwitch(
       options.faults ?? new Map(),
       () => this.checkReader(),
-      () => this.#overtake(),
+      () => this.#overtake(this.#running),
     );
-    this.#environments = Array.from({ length: this.#options.environments }, () =>
-      this.#newEnvironment(),
-    );
+    this.#reader = new WorldReader(SLICE, this.stores.blobs);
+    this.#plans = Array.from({ length: environments }, () => smallPlan);
+    this.#environments = this.#plans.map((plan) => this.#newEnvironment(plan));
   }
 
   /** Delivers the whole log, whatever goes wrong, then checks the final answer. */
   async run(): Promise<void> {
+    const { batchSizes, tickEvery, events } = this.#options;
     let next = 0;
     for (let step = 0; next < this.records.length; step++) {
       if (step > STEPS_MAX) throw new Error(`no end after ${STEPS_MAX} invocations`);
-      this.stores.clock.advance(1_000);
-      const size = this.#options.batchSizes[step % this.#options.batchSizes.length] as number;
+      this.stores.clock.advance(STEP_MS);
+      this.#deploy();
+      const event = events[step];
+      if (event !== undefined && this.callsBeforeEvents === 0) {
+        this.callsBeforeEvents = this.faultSwitch.calls;
+      }
+      if (event !== undefined && event !== 'recover') await this.#happen(event);
+      const size = batchSizes[step % batchSizes.length] as number;
       // The event source may be behind what it was told: it brings some records again.
-      const from = Math.max(0, next - (step % 3));
-      const batch = this.records.slice(from, next + size);
-      this.#batchStart = from;
-      const { deliverEvery } = this.#options;
-      const done =
-        deliverEvery > 0 && step % deliverEvery === deliverEvery - 1
-          ? await this.#deliverOnly(batch)
-          : await this.#invoke(step % this.#environments.length, batch);
-      if (done) next = Math.min(this.records.length, next + size);
+      this.#batchStart = Math.max(0, next - (step % 3));
+      const batch = this.records.slice(this.#batchStart, next + size);
+      const isTick = tickEvery > 0 && step % tickEvery === tickEvery - 1;
+      const work = event === 'recover' ? event : isTick ? 'tick' : batch;
+      const done = await this.#invoke(step % this.#environments.length, work);
+      await this.#overtaking;
+      if (done && work === batch) next = Math.min(this.records.length, next + size);
     }
     await this.#settle();
     await this.#checkEnd();
@@ -113,154 +149,176 @@ export class World {
     const head = await this.head();
     if (head === null) return;
     this.epochsSeen.add(head.epoch);
-    const checkpoint = await restore(smallPlan, head, this.stores.blobs);
-    const prefix = this.records.filter((record) => comparePositions(record, head.cursor) <= 0);
-    const expected = this.#recountOf(prefix.length);
-    expectEqual(await this.#answers(checkpoint), answersOf(expected), `epoch ${head.epoch}`);
-    expectEqual(head.counts, expected.counts, `counts of epoch ${head.epoch}`);
+    this.#follow(head);
+    const checkpoint = await this.#read(head);
+    if (checkpoint === null) return;
+    const ledger = await this.#reader.ledger(checkpoint);
+    const expected = this.#recountOf(this.#countUpTo(head), redrivenOf(ledger));
+    const what = `of epoch ${head.epoch} on timeline ${head.timeline}`;
+    expectEqual(await this.#reader.answers(checkpoint), answersOf(expected), `answers ${what}`);
+    expectEqual(head.counts, expected.counts, `counts ${what}`);
+    const putAside = ledger.map(({ sequenceNumber }) => sequenceNumber);
+    expectEqual(putAside, expected.putAside, `ledger ${what}`);
   }
 
-  #newEnvironment(): Aggregator {
-    const ports = this.faultSwitch.wrap(this.stores);
-    return new Aggregator(smallPlan, createJsonDecoder(smallPlan), ports);
+  /** The checkpoint of HEAD; null where it cannot be read since something was lost. */
+  async #read(head: Head): Promise<Checkpoint | null> {
+    const { plan } = this.#spans.at(-1) as PlanSpan;
+    try {
+      return await restore(plan, head, this.stores.blobs);
+    } catch (fault) {
+      const isExpected = fault instanceof CorruptStateFault;
+      if (isExpected && head.timeline === this.#damagedTimeline) return null;
+      throw fault;
+    }
   }
 
-  /** True if the invocation answered; otherwise it comes again. A null batch asks for a checkpoint. */
-  async #invoke(index: number, batch: readonly StreamRecord[] | null): Promise<boolean> {
+  /** A slice that goes back to an older epoch, or over to another plan, folds what follows its cursor by HEAD's plan. */
+  #follow({ timeline, planHash, cursor }: Head): void {
+    const count = this.#countUpTo({ cursor });
+    if (timeline !== this.#timeline) {
+      this.#timeline = timeline;
+      this.#spans = this.#spans.filter(({ from }) => from === 0 || from < count);
+    }
+    if (planHash === this.#spans.at(-1)?.plan.hash) return;
+    const plan = planHash === smallPlan.hash ? smallPlan : laterPlan;
+    if (count === 0) this.#spans = [];
+    this.#spans = [...this.#spans, { plan, from: count }];
+  }
+
+  #newEnvironment(plan: Plan): Aggregator {
+    return new Aggregator(plan, createJsonDecoder(plan), this.faultSwitch.wrap(this.stores));
+  }
+
+  #deploy(): void {
+    const next = this.#rollout.shift();
+    if (next === undefined) return;
+    this.#plans[next.index] = next.plan;
+    this.#environments[next.index] = this.#newEnvironment(next.plan);
+  }
+
+  async #happen(event: Exclude<WorldEvent, 'recover'>): Promise<void> {
+    if (event === 'redrive') return this.#requestAll();
+    if (event === 'lose-delta' || event === 'lose-base') return this.#lose(event);
+    const plan = event === 'activate-later' ? laterPlan : smallPlan;
+    const { plans } = this.stores;
+    const ordinal = ((await plans.active())?.ordinal ?? 0) + 1;
+    await plans.activate({ ordinal, hash: plan.hash, pipeline: '{}' });
+    this.#rollout = this.#plans.map((_, index) => ({ index, plan }));
+  }
+
+  async #requestAll(): Promise<void> {
+    const { clock, nonces, inbox, quarantine } = this.stores;
+    const listed = await quarantine.list(null, 1_000);
+    for (const { sequenceNumber } of listed) this.#requested.add(sequenceNumber);
+    const id = requestId(clock.nowMs(), nonces.nonce());
+    const records = [...listed.map(quarantineId), `${SLICE}/of/nothing`];
+    await inbox.put({ id, sliceId: SLICE, records, done: null });
+  }
+
+  async #lose(event: 'lose-delta' | 'lose-base'): Promise<void> {
+    const head = await this.head();
+    const reference = event === 'lose-delta' ? head?.delta : head?.base;
+    if (head === null || reference == null) throw new Error(`there is nothing to ${event}`);
+    this.#damagedTimeline = head.timeline;
+    const { items, objects } = this.stores.blobs;
+    await (reference.place === 'item' ? items : objects).delete([blobKey(SLICE, reference)]);
+    for (const [index, plan] of this.#plans.entries()) {
+      this.#environments[index] = this.#newEnvironment(plan);
+    }
+  }
+
+  /** True if the invocation answered; otherwise it comes again. */
+  async #invoke(index: number, work: Work): Promise<boolean> {
     const environment = this.#environments[index] as Aggregator;
     this.#running = index;
     try {
-      if (batch === null) await environment.checkpoint(SHARD, () => 60_000);
-      else await environment.deliver(SHARD, batch, () => 60_000);
+      if (typeof work === 'string') await environment[work](SHARD, PLENTY);
+      else await environment.deliver(SHARD, work, PLENTY);
       return true;
     } catch (error) {
-      if (error instanceof Crash) this.#environments[index] = this.#newEnvironment();
-      else if (!(error instanceof TransientFault || error instanceof BehindFault)) throw error;
+      const isOrderly = [TransientFault, BehindFault, HeldFault].some((f) => error instanceof f);
+      if (!(error instanceof Crash || isOrderly)) throw error;
+      if (error instanceof Crash) {
+        this.#environments[index] = this.#newEnvironment(this.#plans[index] as Plan);
+      }
       return false;
     }
   }
 
   /** While one environment is held up, another is brought its batch too, with what follows it. */
-  async #overtake(): Promise<void> {
-    const held = this.#running;
+  async #overtake(held: number): Promise<void> {
     const batch = this.records.slice(this.#batchStart, this.#batchStart + 5);
-    await this.#invoke((held + 1) % this.#environments.length, batch);
+    this.#overtaking = this.#invoke((held + 1) % this.#environments.length, batch);
+    await this.#overtaking;
     this.#running = held;
   }
 
-  /** An environment that keeps the batch in memory, answers for it in HEAD, and is never seen again. */
-  async #deliverOnly(batch: readonly StreamRecord[]): Promise<boolean> {
-    const head = await this.head();
-    const last = batch.at(-1);
-    if (head === null || last === undefined) return false;
-    if (comparePositions(last, head.delivered) <= 0) return true;
-    const { sequenceNumber, subSequence, arrivalMs } = last;
-    const next: Head = {
-      ...head,
-      revision: head.revision + 1,
-      nonce: this.stores.nonces.nonce(),
-      delivered: { sequenceNumber, subSequence },
-      deliveredArrivalMs: arrivalMs,
-    };
-    const answer = await this.stores.heads.writeHead(headItem(next), head.revision);
-    return answer.outcome === 'applied';
-  }
-
-  /** One more delivery of the last batch, until it is answered: what was only delivered is folded by then. */
+  /** Ticks by environments that know nothing, until nothing is left to do; then a base. */
   async #settle(): Promise<void> {
-    for (const batch of [this.records.slice(-2), null]) {
-      for (let attempt = 0; attempt < 10; attempt++) {
-        if (await this.#invoke(0, batch)) break;
-      }
+    for (let step = 0; ; step++) {
+      if (step > SETTLE_STEPS_MAX) throw new Error('the slice does not come to rest');
+      this.stores.clock.advance(STEP_MS);
+      await this.#overtaking;
+      this.#deploy();
+      const index = step % this.#environments.length;
+      this.#environments[index] = this.#newEnvironment(this.#plans[index] as Plan);
+      if (this.#rollout.length > 0 || !(await this.#invoke(index, this.records.slice(-2)))) continue;
+      if (!(await this.#invoke(index, 'tick'))) continue;
+      if (await this.#invoke(index, 'checkpoint')) return;
     }
   }
 
   async #checkEnd(): Promise<void> {
+    this.#damagedTimeline = null;
     await this.checkReader();
     const head = (await this.head()) as Head;
     const last = this.records.at(-1) as StreamRecord;
+    expectEqual(head.status, 'OPEN', 'final status');
     expectEqual(head.cursor.sequenceNumber, last.sequenceNumber, 'final cursor');
+    const checkpoint = (await this.#read(head)) as Checkpoint;
+    const redriven = redrivenOf(await this.#reader.ledger(checkpoint));
+    // A record that is no JSON cannot come back.
+    const wanted = [...this.#requested].filter((each) => this.#recordOf(each) !== null);
+    expectEqual([...redriven].sort(), wanted.sort(), 'redriven');
+    const requests = await this.stores.inbox.list(SLICE, null, 100);
+    expectEqual(requests.filter(({ done }) => done === null).length, 0, 'open requests');
     const listed = await this.stores.quarantine.list(null, 1_000);
-    expectEqual(
-      listed.map(({ sequenceNumber }) => sequenceNumber),
-      this.#recountOf(this.records.length).quarantined,
-      'quarantine',
-    );
+    const sequenceNumbers = new Set(listed.map(({ sequenceNumber }) => sequenceNumber));
+    const { putAside } = this.#recountOf(this.records.length, redriven);
+    expectEqual([...sequenceNumbers].sort(), [...putAside].sort(), 'quarantine');
     for (const record of listed) {
       const original = this.records.find((r) => r.sequenceNumber === record.sequenceNumber);
       expectEqual([...record.data], [...(original as StreamRecord).data], 'quarantined bytes');
     }
   }
 
-  #recountOf(length: number): Recount {
-    let known = this.#recounts.get(length);
+  #recordOf(sequenceNumber: string): SmallRecord | null | undefined {
+    const index = this.records.findIndex((record) => record.sequenceNumber === sequenceNumber);
+    return this.#options.log[index];
+  }
+
+  #countUpTo({ cursor }: Pick<Head, 'cursor'>): number {
+    return this.records.filter((record) => comparePositions(record, cursor) <= 0).length;
+  }
+
+  #recountOf(length: number, redriven: ReadonlySet<string>): Recount {
+    const spans = this.#spans.map(({ plan, from }) => `${plan.hash}@${from}`);
+    const key = JSON.stringify([length, spans, [...redriven]]);
+    let known = this.#recounts.get(key);
     if (known === undefined) {
-      known = recount(this.#options.log.slice(0, length));
-      this.#recounts.set(length, known);
+      known = recount(this.#options.log.slice(0, length), this.#spans, redriven);
+      this.#recounts.set(key, known);
     }
     return known;
   }
+}
 
-  /** Every group of every view: open, closed since the base, and in runs. */
-  async #answers({ image, manifest }: Checkpoint): Promise<Record<string, unknown>> {
-    const answers: Record<string, unknown> = {};
-    for (const [index, view] of smallPlan.views.entries()) {
-      const source = image.source().views[index] as { open: Parameters<typeof closedEntriesOf>[1] };
-      const entries: ClosedEntry[] = [
-        ...closedEntriesOf(view, source.open),
-        ...(image.closed[index] as ClosedEntry[]),
-      ];
-      for (const run of manifest.runs) {
-        const bytes = await readBlob(this.stores.blobs, SLICE, run);
-        const reader = new RunReader(SLICE, run, async (from, to) => bytes.subarray(from, to));
-        entries.push(...(await reader.entries(view)));
-      }
-      answers[view.name] = Object.fromEntries(
-        mergeClosedEntries(view, entries).map((entry) => {
-          const table = new ViewTable(view);
-          const slot = table.insert(0, '');
-          table.decode(slot, entry.accumulators);
-          const [key] = decodeGroupKey(entry.key);
-          const group = view.window.kind === 'all' ? `${key}` : `${key}@${entry.windowStartMs}`;
-          const results = table.results(slot).map(({ value }) => value);
-          return [group, results.filter((value) => typeof value === 'number')];
-        }),
-      );
-    }
-    return answers;
+/** Each was put aside once, and came back once at most. */
+function redrivenOf(ledger: readonly LedgerRow[]): Set<string> {
+  for (const row of ledger) {
+    expectEqual([row.putAside, row.redriven <= 1], [1, true], `ledger row ${JSON.stringify(row)}`);
   }
-}
-
-/** Largest, count, sum: the order of the aggregates' names. */
-function answersOf({ groups }: Recount): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(groups).map(([view, all]) => [
-      view,
-      Object.fromEntries(
-        Object.entries(all).map(([group, amounts]) => [
-          group,
-          [Math.max(...amounts), amounts.length, exactSum(amounts)],
-        ]),
-      ),
-    ]),
-  );
-}
-
-/** Rounded once: amounts are multiples of 2^-60 at least, so BigInt holds them exactly. */
-function exactSum(amounts: readonly number[]): number {
-  const SCALE = 2 ** 60;
-  return Number(amounts.reduce((sum, amount) => sum + BigInt(amount * SCALE), 0n)) / SCALE;
-}
-
-function expectEqual(found: unknown, expected: unknown, what: string): void {
-  const [a, b] = [canonical(found), canonical(expected)];
-  if (a !== b) throw new Error(`${what}\n  found    ${a}\n  expected ${b}`);
-}
-
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
+  const redriven = ledger.filter((row) => row.redriven > 0);
+  return new Set(redriven.map(({ sequenceNumber }) => sequenceNumber));
 }
