@@ -1,7 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-const alias = { tidemark: fileURLToPath(new URL('./core/definition/index.ts', import.meta.url)) };
+const alias = {
+  'tidemark/testing': fileURLToPath(new URL('./testing/index.ts', import.meta.url)),
+  tidemark: fileURLToPath(new URL('./core/definition/index.ts', import.meta.url)),
+};
 
 /** Projects of a later group start when the earlier ones are done, so that they have the machine to themselves. */
 const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
@@ -22,6 +25,7 @@ export default defineConfig({
       project('arch', 60_000),
       project('property', 60_000),
       project('contract', 30_000),
+      project('sim', 120_000),
       project('e2e', 120_000, 1),
     ],
   },

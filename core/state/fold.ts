@@ -70,8 +70,10 @@ export class RecordFold {
     if (bad !== null) return bad;
     const timeMs = this.#fields.timeMs ?? record.arrivalMs;
     const { progress } = overlay;
+    // Asked in any case: it hashes the id that is kept below.
+    const isKnown = this.#isDuplicate(image, overlay);
     // One that a view has folded before left its own id.
-    const isDuplicate = counted && this.#isDuplicate(image, overlay);
+    const isDuplicate = counted && isKnown;
     let outcome: RecordClass = isDuplicate ? 'duplicates' : 'unmatched';
     for (let index = 0; !isDuplicate && index < this.#plan.views.length; index++) {
       const view = this.#plan.views[index] as ViewPlan;

@@ -62,7 +62,11 @@ const BANNED_NAMES = new Set(
   'util utils helper helpers common misc shared manager service base index'.split(' '),
 );
 /** The public entry, and a word of the checkpoint format. */
-const NAMES_ALLOWED = new Set(['core/definition/index.ts', 'core/checkpoint/base.ts']);
+const NAMES_ALLOWED = new Set([
+  'core/definition/index.ts',
+  'core/checkpoint/base.ts',
+  'testing/index.ts',
+]);
 
 const fileNames = ofFiles('file-names', isCode, ({ path }) => {
   if (NAMES_ALLOWED.has(path)) return [];

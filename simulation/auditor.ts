@@ -1,0 +1,227 @@
+/**
+ * The auditor: knows every HEAD that was ever written, and holds what a restore of it gives against a plain recount of
+ * exactly the log's prefix up to its cursor. It sees the stores as they are, past all faults, and takes no virtual time.
+ */
+import { type Head, parseHead } from '../core/checkpoint/head.ts';
+import { restore } from '../core/checkpoint/restore.ts';
+import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import type { HeadItem } from '../core/ports.ts';
+import { comparePositions, type Position, START } from '../core/position.ts';
+import { RunCache } from '../core/query/run-cache.ts';
+import { parseViewRequest } from '../core/query/view-request.ts';
+import { readRows } from '../core/query/view-rows.ts';
+import type { SharedPorts } from './faulty-ports.ts';
+import { type EpochFacts, Lineage } from './lineage.ts';
+import {
+  differenceOf,
+  type LoggedRecord,
+  mergeRecounts,
+  recountShard,
+  rowId,
+  type ShardRecount,
+} from './recount.ts';
+import { recordsUpTo, type SimShard, type SimStream } from './sim-stream.ts';
+
+/** A finding: `kind` names the broken promise. */
+export type Report = (kind: string, detail: string) => void;
+
+export interface EpochNumber extends Pick<Head, 'sliceId' | 'shardId' | 'timeline' | 'epoch'> {
+  readonly cursor: Position;
+}
+
+const ROWS_MAX = '10000';
+
+export class Auditor {
+  readonly #plan: Plan;
+  readonly #stream: SimStream;
+  /** With blobs as they were written. */
+  readonly #stores: SharedPorts;
+  /** Infinity: HEADs are known, and nothing else. */
+  readonly #auditEvery: number;
+  readonly #report: Report;
+  readonly #heads = new Map<string, Head>();
+  readonly #lineage: Lineage;
+  readonly #recounts = new Map<string, ShardRecount>();
+  #written = 0;
+  #audited = 0;
+
+  constructor(
+    plan: Plan,
+    stream: SimStream,
+    stores: SharedPorts,
+    auditEvery: number,
+    report: Report,
+  ) {
+    this.#plan = plan;
+    this.#stream = stream;
+    this.#stores = stores;
+    this.#auditEvery = auditEvery;
+    this.#report = report;
+    this.#lineage = new Lineage(plan, stores.blobs, stores.inbox);
+  }
+
+  /** HEADs that were restored and compared. */
+  get auditedCount(): number {
+    return this.#audited;
+  }
+
+  /** The HEAD of a shard's slice as it stands in the store. */
+  head(shardId: string): Head | null {
+    return this.#heads.get(shardId) ?? null;
+  }
+
+  /** To be told of each HEAD that the store has taken. */
+  written(item: HeadItem): void {
+    const head = parseHead(item);
+    const before = this.#heads.get(head.shardId);
+    this.#heads.set(head.shardId, head);
+    if (before !== undefined) this.#checkSuccession(before, head);
+    this.#written++;
+    if (this.#auditEvery === Number.POSITIVE_INFINITY) return;
+    void this.#follow(head, this.#written % this.#auditEvery === 0);
+  }
+
+  async #follow(head: Head, audits: boolean): Promise<void> {
+    try {
+      await this.#lineage.learn(head);
+    } catch (fault) {
+      this.#report('unreadable state', `${head.sliceId} epoch ${head.epoch}: ${stackOf(fault)}`);
+    }
+    if (audits) await this.audit(head);
+  }
+
+  /** The mapping was told that all up to `last` is done. */
+  answered(shard: SimShard, last: Position): void {
+    const head = this.head(shard.id);
+    if (head !== null && comparePositions(last, head.delivered) <= 0) return;
+    this.#report('answered before it was durable', `${shard.id} up to ${last.sequenceNumber}`);
+  }
+
+  /** What a HEAD's epoch must hold. */
+  recountAt(head: Head): ShardRecount {
+    return this.#recount(head.shardId, head.cursor, this.#lineage.of(head));
+  }
+
+  /** As `recountAt`, of an epoch that only its number is known of. */
+  recountOfEpoch(epoch: EpochNumber): ShardRecount {
+    const { sliceId, shardId, timeline, cursor } = epoch;
+    return this.#recount(shardId, cursor, this.#lineage.at(sliceId, timeline, epoch.epoch));
+  }
+
+  #recount(shardId: string, cursor: Position, facts: EpochFacts): ShardRecount {
+    const shard = this.#stream.shard(shardId);
+    const count = recordsUpTo(shard, cursor);
+    const key = `${shardId} ${count} ${facts.text}`;
+    let recount = this.#recounts.get(key);
+    if (recount === undefined) {
+      const records: readonly LoggedRecord[] = shard.log.slice(0, count);
+      const { redriven, condemned } = facts;
+      recount = recountShard(this.#plan, shardId, records, redriven, { condemned });
+      this.#recounts.set(key, recount);
+    }
+    return recount;
+  }
+
+  /** Restores `head` and compares all of it. */
+  async audit(head: Head): Promise<void> {
+    this.#audited++;
+    const where = `${head.sliceId} epoch ${head.epoch}`;
+    try {
+      const difference = await this.#differenceAt(head);
+      if (difference !== null) this.#report('wrong state', `${where}: ${difference}`);
+    } catch (fault) {
+      this.#report('unreadable state', `${where}: ${stackOf(fault)}`);
+    }
+  }
+
+  #checkSuccession(before: Head, head: Head): void {
+    const { sliceId } = head;
+    if (comparePositions(head.delivered, before.delivered) < 0) {
+      this.#report('delivered went back', sliceId);
+    }
+    if (head.revision !== before.revision + 1) this.#report('a revision was skipped', sliceId);
+    const isSameTimeline = head.timeline === before.timeline;
+    if (isSameTimeline && comparePositions(head.cursor, before.cursor) < 0) {
+      this.#report('cursor went back', sliceId);
+    }
+  }
+
+  async #differenceAt(head: Head): Promise<string | null> {
+    const shard = this.#stream.shard(head.shardId);
+    const count = recordsUpTo(shard, head.cursor);
+    const at = shard.log[count - 1] ?? START;
+    if (comparePositions(at, head.cursor) !== 0) return 'the cursor is no record of the shard';
+    const recount = this.recountAt(head);
+    if (head.digest.count !== count) return `${head.digest.count} records, expected ${count}`;
+    if (head.watermarkMs !== recount.watermarkMs) {
+      return `watermark ${head.watermarkMs}, expected ${recount.watermarkMs}`;
+    }
+    const counts = countsText(head.counts);
+    const expectedCounts = countsText(recount.counts);
+    if (counts !== expectedCounts) return `${counts}, expected ${expectedCounts}`;
+    const checkpoint = await restore(this.#plan, head, this.#stores.blobs);
+    const expected = mergeRecounts(this.#plan, [recount]);
+    for (const view of this.#plan.views) {
+      const found = await this.#rowsOf(view, head, checkpoint);
+      const difference = differenceOfView(this.#plan, view, expected.get(view.name), found);
+      if (difference !== null) return `view ${view.name}: ${difference}`;
+    }
+    return null;
+  }
+
+  async #rowsOf(
+    view: ViewPlan,
+    head: Head,
+    checkpoint: Awaited<ReturnType<typeof restore>>,
+  ): Promise<FoundRows> {
+    const request = parseViewRequest(this.#plan, view.name, [['limit', ROWS_MAX]]);
+    if (!request.ok) throw new Error(request.problem.detail);
+    const { sliceId, status, base, delta } = head;
+    const pinned = { sliceId, status, waits: false, base, delta };
+    const runs = new RunCache(this.#stores.blobs);
+    const reading = { runs, throwsMissing: true };
+    const page = await readRows(request.value, [{ pinned, checkpoint }], reading);
+    const names = view.aggregates.map(({ name }) => name);
+    return new Map(
+      page.rows.map(({ values, results, position }) => {
+        const startMs = view.window.kind === 'all' ? null : position.windowStartMs;
+        const entries = results.map(({ value }, index) => [names[index], value]);
+        return [rowId(values, startMs), { values: Object.fromEntries(entries) }];
+      }),
+    );
+  }
+}
+
+export type FoundRows = ReadonlyMap<string, { readonly values: Record<string, unknown> }>;
+
+/** What differs between a view's rows and what they must be; null if nothing. */
+export function differenceOfView(
+  plan: Plan,
+  view: ViewPlan,
+  expected: ReadonlyMap<string, Parameters<typeof differenceOf>[2] & object> | undefined,
+  found: FoundRows,
+): string | null {
+  for (const [id, row] of expected ?? []) {
+    const difference = differenceOf(plan, view, row, found.get(id));
+    if (difference !== null) return `row ${id}: ${difference}`;
+  }
+  for (const [id, row] of found) {
+    if (expected?.has(id)) continue;
+    return `row ${id}: ${differenceOf(plan, view, undefined, row) ?? 'unexpected'}`;
+  }
+  return null;
+}
+
+function countsText(counts: object): string {
+  const classes = Object.entries(counts as Record<string, number>).filter(([, count]) => count > 0);
+  return (
+    classes
+      .map(([name, count]) => `${count} ${name}`)
+      .sort()
+      .join(', ') || 'nothing'
+  );
+}
+
+export function stackOf(fault: unknown): string {
+  return fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+}

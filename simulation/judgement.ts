@@ -1,0 +1,45 @@
+/**
+ * What an invocation may throw, and when: a fault is excused by what happened to that invocation, not by what happens somewhere.
+ */
+import { MissingBlob } from '../core/checkpoint/blobs.ts';
+import {
+  BehindFault,
+  CorruptStateFault,
+  HeldFault,
+  ReplayGapFault,
+  TransientFault,
+} from '../core/faults.ts';
+import { DEFAULT_KNOBS } from '../core/knobs.ts';
+import type { ThrownFault } from './lambda-environment.ts';
+import type { Scenario } from './scenario.ts';
+
+export interface Circumstances {
+  /** How long an epoch stays readable at least. */
+  readonly keptMs: number;
+  /** Records that the slice needs are gone. */
+  readonly isGapped: boolean;
+  /** Records of the shard were trimmed while the invocation ran. */
+  readonly sawTrim: boolean;
+}
+
+export function isExcused(
+  { fault, asked, tookMs, sawGarbled }: ThrownFault,
+  { keptMs, isGapped, sawTrim }: Circumstances,
+): boolean {
+  if (fault instanceof TransientFault || fault instanceof BehindFault) return true;
+  // Nobody but a person who asks for a base is told to wait.
+  if (fault instanceof HeldFault) return asked === 'checkpoint';
+  if (fault instanceof ReplayGapFault) return isGapped || sawTrim;
+  if (fault instanceof MissingBlob && tookMs > keptMs) return true;
+  return fault instanceof CorruptStateFault && (sawGarbled || (isGapped && asked !== 'deliver'));
+}
+
+/** How long an epoch stays readable at least, whatever the clocks say. */
+export function keptMsOf({ knobs, clockSkewMsMax, incidents }: Scenario): number {
+  const graceMs = knobs.retentionGraceMs ?? DEFAULT_KNOBS.retentionGraceMs;
+  const jumpsMs = incidents.reduce(
+    (sum, incident) => sum + (incident.kind === 'clock-jump' ? Math.abs(incident.byMs) : 0),
+    0,
+  );
+  return graceMs - 2 * clockSkewMsMax - 2 * jumpsMs;
+}

@@ -1,0 +1,188 @@
+/**
+ * The operator, and bad luck: carries out the incidents of a scenario, each at its time.
+ */
+import { parseBlobKey } from '../core/checkpoint/names.ts';
+import { quarantineId, requestId } from '../core/ports.ts';
+import { START } from '../core/position.ts';
+import type { Auditor } from './auditor.ts';
+import type { Wire } from './connection.ts';
+import type { DamageableBlobs } from './damageable-blobs.ts';
+import type { EnvironmentPool } from './environment-pool.ts';
+import type { SharedPorts } from './faulty-ports.ts';
+import type { Random } from './random.ts';
+import type { Incident } from './scenario.ts';
+import { recordsUpTo, type SimShard, type SimStream } from './sim-stream.ts';
+
+export interface OperatorDeps {
+  readonly wire: Wire;
+  readonly stream: SimStream;
+  readonly pool: EnvironmentPool;
+  readonly auditor: Auditor;
+  readonly random: Random;
+  readonly shared: SharedPorts;
+  readonly blobs: { readonly items: DamageableBlobs; readonly objects: DamageableBlobs };
+  readonly trimsForFallback: boolean;
+  readonly nowMs: () => number;
+  /** Takes the faults of what goes on by itself. */
+  readonly act: (work: Promise<unknown>) => void;
+  readonly replaceMapping: (from: 'LATEST' | 'TRIM_HORIZON', afterMs: number) => void;
+  readonly jumpClock: (actor: string, byMs: number) => void;
+}
+
+const SHARDS_MAX = 10;
+const LISTED_MAX = 1_000;
+
+export class Operator {
+  readonly #deps: OperatorDeps;
+  /** When records of a shard were last trimmed. */
+  readonly #trimmedMs = new Map<string, number>();
+  /** Shards that lost records which their slice still needed. */
+  readonly #gapped = new Set<string>();
+
+  readonly #damaged = new Set<string>();
+
+  constructor(deps: OperatorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves after the last incident. */
+  async run(incidents: readonly Incident[]): Promise<void> {
+    const { time, trace } = this.#deps.wire;
+    for (const incident of incidents) {
+      await time.sleep(Math.max(0, incident.atMs - time.nowMs));
+      trace.add('operator', incident.kind, '', '');
+      this.#carryOut(incident);
+    }
+  }
+
+  trimmedMs(shardId: string): number {
+    return this.#trimmedMs.get(shardId) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Something stored is not what was written. */
+  get hasDamaged(): boolean {
+    return this.#damaged.size > 0;
+  }
+
+  /** Ticks every shard's slice, on and on. */
+  async tick(everyMs: number): Promise<never> {
+    const { wire, stream, pool } = this.#deps;
+    for (;;) {
+      await wire.time.sleep(everyMs);
+      for (const { id } of stream.shards) {
+        await pool.invoke({ tidemark: 'tick', shardId: id }, id);
+      }
+    }
+  }
+
+  isGapped(shardId: string): boolean {
+    return this.#gapped.has(shardId);
+  }
+
+  #carryOut(incident: Incident): void {
+    const { stream, pool, random, wire, replaceMapping, jumpClock, act } = this.#deps;
+    const shard = random.pick(stream.shards);
+    switch (incident.kind) {
+      case 'checkpoint':
+      case 'recover':
+        act(pool.invoke({ tidemark: incident.kind, shardId: shard.id }, shard.id));
+        return;
+      case 'redrive':
+        act(this.#redrive());
+        return;
+      case 'damage':
+        act(this.#damage(shard, incident.blobs));
+        return;
+      case 'split':
+        if (stream.shards.length < SHARDS_MAX) stream.split(shard);
+        return;
+      case 'merge':
+        if (stream.shards.length < SHARDS_MAX) stream.merge(shard);
+        return;
+      case 'trim':
+        for (const each of stream.shards) this.#trim(each, this.#spareCount(each));
+        return;
+      case 'trim-too-much':
+        this.#trimTooMuch(shard);
+        return;
+      case 'restart':
+        pool.pick()?.kill();
+        return;
+      case 'clock-jump':
+        jumpClock(pool.pick()?.name ?? '', incident.byMs);
+        return;
+      case 'partition':
+        wire.faults.partition(pool.pick()?.name ?? '', incident.port, incident.durationMs);
+        return;
+      case 'mapping-replaced':
+        replaceMapping(incident.from, incident.afterMs);
+        return;
+    }
+  }
+
+  /** Asks for some quarantined records back, of whatever timeline, some of them again. */
+  async #redrive(): Promise<void> {
+    const { shared, random, wire, nowMs } = this.#deps;
+    const listed = await shared.quarantine.list(null, LISTED_MAX);
+    if (listed.length === 0) return;
+    const { sliceId } = random.pick(listed);
+    const mine = listed.filter((record) => record.sliceId === sliceId).map(quarantineId);
+    const records = Array.from({ length: random.between(1, 4) }, () => random.pick(mine));
+    const nonce = random.word().toString(16).padStart(16, '0');
+    const id = requestId(nowMs(), nonce);
+    await shared.inbox.put({ id, sliceId, records, done: null });
+    wire.trace.add('operator', 'redrive', sliceId, id);
+  }
+
+  /**
+   * Damages blobs of epochs after the oldest one that the slice keeps: that one stays whole, and so does the delta after
+   * it, which proves that it was.
+   */
+  async #damage(shard: SimShard, count: number): Promise<void> {
+    const { auditor, blobs, random, wire } = this.#deps;
+    const head = auditor.head(shard.id);
+    if (head === null || this.#damaged.has(head.sliceId)) return;
+    this.#damaged.add(head.sliceId);
+    for (const store of [blobs.items, blobs.objects]) {
+      const keys = (await store.list(`${head.sliceId}/`, null, LISTED_MAX)).map(({ key }) => key);
+      const doomed = keys.filter((key) => {
+        const name = parseBlobKey(head.sliceId, key);
+        return name !== null && name.epoch > head.collectBelow + 1 && name.epoch <= head.epoch;
+      });
+      for (let left = count; left > 0 && doomed.length > 0; left--) {
+        // The newest are read soonest.
+        const key = random.chance(0.5) ? (doomed.at(-1) as string) : random.pick(doomed);
+        await store.damage(key, random);
+        wire.trace.add('operator', 'damaged', key, '');
+      }
+    }
+  }
+
+  /** Records that may be trimmed. */
+  #spareCount(shard: SimShard): number {
+    const head = this.#deps.auditor.head(shard.id);
+    if (!this.#deps.trimsForFallback || head === null) return this.#doneCount(shard);
+    return recordsUpTo(shard, head.replayFrom);
+  }
+
+  /** Records that the shard's slice holds in a checkpoint. */
+  #doneCount(shard: SimShard): number {
+    return recordsUpTo(shard, this.#deps.auditor.head(shard.id)?.cursor ?? START);
+  }
+
+  #trimTooMuch(shard: SimShard): void {
+    const done = this.#doneCount(shard);
+    const waiting = shard.log.length - done;
+    if (waiting === 0 || done === 0) return;
+    this.#gapped.add(shard.id);
+    this.#trim(shard, done + this.#deps.random.between(1, waiting));
+  }
+
+  #trim(shard: SimShard, limit: number): void {
+    const { stream, random, wire } = this.#deps;
+    if (limit <= shard.trimmed) return;
+    stream.trim(shard, this.#gapped.has(shard.id) ? limit : random.between(shard.trimmed, limit));
+    this.#trimmedMs.set(shard.id, wire.time.nowMs);
+    wire.trace.add('operator', 'trimmed', shard.id, `${shard.trimmed} records`);
+  }
+}

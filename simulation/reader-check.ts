@@ -1,0 +1,122 @@
+/**
+ * What a reader's answers must be: of each slice exactly one epoch that was current while the question was asked, and all that
+ * an answer says of itself true of those epochs.
+ */
+import type { Head } from '../core/checkpoint/head.ts';
+import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import type { AnswerRow, ViewAnswer } from '../core/query/view-answer.ts';
+import { type Auditor, differenceOfView, type FoundRows } from './auditor.ts';
+import { mergeRecounts, rowId } from './recount.ts';
+
+/** One HEAD of each slice. */
+type Epochs = readonly Head[];
+
+const COMBINATIONS_MAX = 64;
+
+/** Every choice of one HEAD a slice, out of those that the reader saw. */
+export function combinationsOf(seen: ReadonlyMap<string, readonly Head[]>): Epochs[] {
+  let combinations: Epochs[] = [[]];
+  for (const heads of seen.values()) {
+    const longer = combinations.flatMap((epochs) => heads.map((head) => [...epochs, head]));
+    combinations = longer.slice(-COMBINATIONS_MAX);
+  }
+  return combinations;
+}
+
+/** Null if all pages of an answer are right for one of the combinations; else what differs from the last. */
+export function differenceOfAnswer(
+  plan: Plan,
+  view: ViewPlan,
+  pages: readonly ViewAnswer[],
+  combinations: readonly Epochs[],
+  auditor: Auditor,
+): string | null {
+  let difference: string | null = 'no epochs were seen';
+  for (const epochs of combinations) {
+    difference = differenceAt(plan, view, pages, epochs, auditor);
+    if (difference === null) return null;
+  }
+  const seen = combinations.at(-1)?.map(({ sliceId, epoch }) => `${sliceId}@${epoch}`);
+  return `${difference} (epochs ${seen?.join(', ')})`;
+}
+
+function differenceAt(
+  plan: Plan,
+  view: ViewPlan,
+  pages: readonly ViewAnswer[],
+  epochs: Epochs,
+  auditor: Auditor,
+): string | null {
+  const recounts = epochs.map((head) => auditor.recountAt(head));
+  const rows = pages.flatMap((page) => page.rows);
+  const revision = epochs.reduce((sum, { epoch }) => sum + epoch, 0);
+  const wrongRevision = rows.find((row) => row.revision !== revision);
+  if (wrongRevision !== undefined) return `revision ${wrongRevision.revision}, not ${revision}`;
+  const found = rowsOf(view, rows);
+  if (found.size !== rows.length) return 'a row was answered twice';
+  const expected = mergeRecounts(plan, recounts).get(view.name);
+  // An answer that names what it could not read lacks it.
+  const isWhole = pages.every(({ damaged }) => damaged === undefined);
+  const difference = isWhole ? differenceOfView(plan, view, expected, found) : null;
+  if (difference !== null) return difference;
+  const known = recounts
+    .filter((_, index) => epochs[index]?.status !== 'SEALED')
+    .map(({ watermarkMs }) => watermarkMs)
+    .filter((watermarkMs) => watermarkMs > Number.NEGATIVE_INFINITY);
+  const lowestMs = known.length === 0 ? null : Math.min(...known);
+  for (const page of pages) {
+    const wrong = untruthOf(page, view, lowestMs, epochs);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
+/** An answer may know less than it could; it must not claim more. */
+function untruthOf(
+  { watermark, rows, complete, damaged }: ViewAnswer,
+  view: ViewPlan,
+  lowestMs: number | null,
+  epochs: Epochs,
+): string | null {
+  const isIdle = epochs.some(({ digest }) => digest.count === 0);
+  const expected = lowestMs === null ? null : new Date(lowestMs).toISOString();
+  const mayBeUnknown = isIdle && watermark === null;
+  if (watermark !== expected && !mayBeUnknown) return `watermark ${watermark}, not ${expected}`;
+  for (const row of rows) {
+    const endMs = row.window === null ? null : Date.parse(row.window.end);
+    const hasPassed = endMs !== null && watermark !== null && endMs <= Date.parse(watermark);
+    if (row.closed !== hasPassed) return `a row is closed: ${row.closed}, at ${watermark}`;
+  }
+  if (!complete) return null;
+  if (damaged !== undefined) return 'complete, although it could not read everything';
+  if (view.window.kind !== 'all' && rows.some(({ closed }) => !closed)) {
+    return 'complete, with a window that is not closed';
+  }
+  const unready = epochs.find(({ status }) => status !== 'OPEN' && status !== 'SEALED');
+  return unready === undefined ? null : `complete, with a slice that is ${unready.status}`;
+}
+
+/** Records of the epochs that wait in the quarantine, each with its reason. */
+export function waitingOf(epochs: Epochs, auditor: Auditor): Map<string, string> {
+  const waiting = new Map<string, string>();
+  for (const head of epochs) {
+    const { quarantined, redriven } = auditor.recountAt(head);
+    for (const [id, reason] of quarantined) {
+      const outcome = redriven.get(id) ?? 'quarantined';
+      if (outcome === 'quarantined') waiting.set(`${head.shardId} ${id}`, reason);
+    }
+  }
+  return waiting;
+}
+
+function rowsOf(view: ViewPlan, rows: readonly AnswerRow[]): FoundRows {
+  return new Map(
+    rows.map(({ key, window, values }) => {
+      const groupKey = view.groupBy.map(
+        ({ name }) => key[name] as string | number | boolean | null,
+      );
+      const startMs = window === null ? null : Date.parse(window.start);
+      return [rowId(groupKey, startMs), { values: { ...values } }];
+    }),
+  );
+}

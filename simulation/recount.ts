@@ -1,0 +1,233 @@
+/**
+ * The oracle: what folding exactly these records of one shard must give, by plain and slow code. It is a second
+ * implementation of the product's rules and shares no code with the fold, its state, its decoder or its aggregates.
+ *
+ * Rows keep every value that was added to them; what the aggregates say of those is computed when it is asked for.
+ */
+import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import type { RecordCounts } from '../core/state/counters.ts';
+import {
+  isHeartbeat,
+  type JudgedRecord,
+  type LoggedRecord,
+  RecordJudge,
+  recordId,
+  selects,
+} from './recount-record.ts';
+import { emptyViews, groupKeyOf, type RecountRow, type Rows, rowOf } from './recount-row.ts';
+import { LocalCalendar, type WindowSpan, windowAt } from './recount-time.ts';
+
+export { differenceOf } from './recount-difference.ts';
+export { type JudgedRecord, type LoggedRecord, recordId } from './recount-record.ts';
+export { type RecountRow, rowId } from './recount-row.ts';
+
+/** A quarantined record that was brought back, once so many of the shard's records had been folded. */
+export interface Redriven {
+  readonly afterCount: number;
+  readonly sequenceNumber: string;
+  readonly subSequence: number;
+}
+
+export type RecordClass = keyof RecordCounts;
+
+export interface ShardRecount {
+  /** −Infinity before the first record. */
+  readonly watermarkMs: number;
+  /** The latest time of a record that was sound and no duplicate; −Infinity before the first. */
+  readonly newestMs: number;
+  readonly counts: RecordCounts;
+  /** Every record that was ever put aside, by `recordId`: why. Redriven ones stay listed. */
+  readonly quarantined: Map<string, string>;
+  /** What became of records that were brought back, by `recordId`; one that is still bad is `quarantined`. */
+  readonly redriven: Map<string, RecordClass>;
+  readonly views: ReadonlyMap<string, ReadonlyMap<string, RecountRow>>;
+}
+
+/** What became of one record at its turn. */
+export interface RecordFate {
+  readonly record: LoggedRecord;
+  readonly outcome: RecordClass;
+  /** Why it was put aside or refused, otherwise null. */
+  readonly reason: string | null;
+  /** Null where the record could not be read, and of a heartbeat. */
+  readonly judged: JudgedRecord | null;
+  /** Views that select it and for which it came too late. */
+  readonly lateFor: readonly ViewPlan[];
+  /** Before the record. */
+  readonly watermarkMs: number;
+  readonly newestMs: number;
+}
+
+export interface RecountOptions {
+  /** Put aside unread, by `recordId`, with a reason. */
+  readonly condemned?: ReadonlyMap<string, string>;
+  readonly observe?: (fate: RecordFate) => void;
+}
+
+/** What folding exactly these records of one shard, in this order, must give. */
+export function recountShard(
+  plan: Plan,
+  _shardId: string,
+  records: readonly LoggedRecord[],
+  redriven: readonly Redriven[] = [],
+  { condemned, observe }: RecountOptions = {},
+): ShardRecount {
+  const recount = new Recount(plan);
+  for (const [index, record] of records.entries()) {
+    for (const each of redriven) if (each.afterCount === index) recount.redrive(each, records);
+    const fate = recount.fold(record, condemned?.get(recordId(record)));
+    observe?.(fate);
+  }
+  for (const each of redriven) {
+    if (each.afterCount >= records.length) recount.redrive(each, records);
+  }
+  return recount;
+}
+
+/** The rows of a whole pipeline: what the shards hold of a group together. */
+export function mergeRecounts(
+  plan: Plan,
+  shards: readonly ShardRecount[],
+): ReadonlyMap<string, ReadonlyMap<string, RecountRow>> {
+  const merged = emptyViews(plan);
+  for (const { views } of shards) {
+    for (const [name, rows] of views) {
+      for (const row of rows.values()) {
+        const { view, key, windowStartMs } = row;
+        rowOf(merged.get(name) as Rows, view, key, windowStartMs).addAll(row);
+      }
+    }
+  }
+  return merged;
+}
+
+/** What the fold of one record says of it. */
+type Outcome = Pick<RecordFate, 'outcome'> & Partial<RecordFate>;
+
+class Recount implements ShardRecount {
+  readonly #plan: Plan;
+  readonly #judge: RecordJudge;
+  readonly #calendar: LocalCalendar;
+  /** By id: the watermark from which on it is forgotten. */
+  readonly #idKeptUntilMs = new Map<string, number>();
+  /** Views that put a record aside as late, by `recordId`; the id of one that folded elsewhere is its own. */
+  readonly #aside = new Map<string, { readonly views: ViewPlan[]; readonly folded: boolean }>();
+  watermarkMs = Number.NEGATIVE_INFINITY;
+  newestMs = Number.NEGATIVE_INFINITY;
+  readonly counts: RecordCounts = {
+    folded: 0,
+    duplicates: 0,
+    late: 0,
+    quarantined: 0,
+    unmatched: 0,
+    heartbeats: 0,
+  };
+  readonly quarantined = new Map<string, string>();
+  readonly redriven = new Map<string, RecordClass>();
+  readonly views: Map<string, Rows>;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.#calendar = new LocalCalendar(plan.zone);
+    this.#judge = new RecordJudge(plan, this.#calendar);
+    this.views = emptyViews(plan);
+  }
+
+  fold(record: LoggedRecord, condemned?: string): RecordFate {
+    const { watermarkMs, newestMs } = this;
+    const fate = this.#foldAny(record, condemned);
+    this.counts[fate.outcome]++;
+    return { reason: null, judged: null, lateFor: [], ...fate, record, watermarkMs, newestMs };
+  }
+
+  #foldAny(logged: LoggedRecord, condemned: string | undefined): Outcome {
+    const { idleMs, latenessMs } = this.#plan;
+    if (condemned === undefined && isHeartbeat(logged)) {
+      const passedMs = logged.arrivalMs - latenessMs - (idleMs ?? Number.POSITIVE_INFINITY);
+      this.watermarkMs = Math.max(this.watermarkMs, passedMs);
+      return { outcome: 'heartbeats' };
+    }
+    const id = recordId(logged);
+    const judged = condemned ?? this.#judge.judge(logged);
+    if (typeof judged !== 'string') {
+      return this.#isKnown(judged)
+        ? { outcome: 'duplicates', judged }
+        : this.#foldSound(id, judged);
+    }
+    this.quarantined.set(id, judged);
+    return { outcome: 'quarantined', reason: judged };
+  }
+
+  #foldSound(id: string, record: JudgedRecord): Outcome {
+    const selecting = this.#plan.views.filter((view) => selects(view, record));
+    const lateFor = selecting.filter(
+      (view) => this.#windowOf(view, record).endMs <= this.watermarkMs,
+    );
+    const taking = selecting.filter((view) => view.late === 'update' || !lateFor.includes(view));
+    const aside = lateFor.filter((view) => view.late === 'side');
+    for (const view of taking) this.#put(view, record);
+    if (taking.length > 0) this.#keepId(record);
+    if (aside.length > 0) {
+      this.quarantined.set(id, 'late');
+      this.#aside.set(id, { views: aside, folded: taking.length > 0 });
+    }
+    this.newestMs = Math.max(this.newestMs, record.timeMs);
+    this.watermarkMs = Math.max(this.watermarkMs, record.timeMs - this.#plan.latenessMs);
+    const reason = aside.length > 0 ? 'late' : null;
+    if (taking.length > 0) return { outcome: 'folded', reason, judged: record, lateFor };
+    if (selecting.length === 0) return { outcome: 'unmatched', judged: record };
+    return { outcome: aside.length > 0 ? 'quarantined' : 'late', reason, judged: record, lateFor };
+  }
+
+  /** A record comes back once; it folds although its windows have closed, and moves no watermark. */
+  redrive(wanted: Redriven, records: readonly LoggedRecord[]): void {
+    const id = recordId(wanted);
+    const before = this.redriven.get(id);
+    if (!this.quarantined.has(id) || (before !== undefined && before !== 'quarantined')) return;
+    const logged = records.find((record) => recordId(record) === id);
+    const judged = logged === undefined ? 'not-json' : this.#judge.judge(logged);
+    if (typeof judged === 'string') {
+      this.redriven.set(id, 'quarantined');
+      return;
+    }
+    const aside = this.#aside.get(id);
+    const isPartly = aside?.folded === true;
+    const outcome =
+      !isPartly && this.#isKnown(judged) ? 'duplicates' : this.#bringBack(judged, aside?.views);
+    this.redriven.set(id, outcome);
+    if (isPartly) return;
+    this.counts.quarantined--;
+    this.counts[outcome]++;
+  }
+
+  #bringBack(record: JudgedRecord, views = this.#plan.views): RecordClass {
+    const taking = views.filter((view) => selects(view, record));
+    for (const view of taking) this.#put(view, record);
+    if (taking.length === 0) return 'unmatched';
+    this.#keepId(record);
+    return 'folded';
+  }
+
+  #put(view: ViewPlan, record: JudgedRecord): void {
+    const startMs = view.window.kind === 'all' ? null : this.#windowOf(view, record).startMs;
+    const rows = this.views.get(view.name) as Rows;
+    rowOf(rows, view, groupKeyOf(view, record), startMs).add(record);
+  }
+
+  #windowOf(view: ViewPlan, record: JudgedRecord): WindowSpan {
+    return windowAt(view.window, this.#calendar, record.timeMs);
+  }
+
+  #isKnown({ id }: JudgedRecord): boolean {
+    if (id === null) return false;
+    return (this.#idKeptUntilMs.get(id) ?? Number.NEGATIVE_INFINITY) > this.watermarkMs;
+  }
+
+  #keepId({ id, timeMs }: JudgedRecord): void {
+    const { dedupe } = this.#plan;
+    if (id === null || dedupe === null) return;
+    const untilMs = Math.max(timeMs, this.watermarkMs) + dedupe.withinMs;
+    const known = this.#idKeptUntilMs.get(id) ?? Number.NEGATIVE_INFINITY;
+    this.#idKeptUntilMs.set(id, Math.max(known, untilMs));
+  }
+}

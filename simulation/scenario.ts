@@ -1,0 +1,229 @@
+/**
+ * Everything that is drawn before a simulation begins, as plain data: the same scenario gives the same run, and a smaller one
+ * can be made of it by leaving things out. What is drawn while it runs comes from `seed` too.
+ */
+import { DEFAULT_KNOBS, type Knobs } from '../core/knobs.ts';
+import { Random } from './random.ts';
+
+/**
+ * What may go wrong with one call of a port.
+ *
+ * - `slow`: takes seconds to minutes.
+ * - `throttled`: refused at once, not applied.
+ * - `request-lost`: not applied, and the caller hears so late.
+ * - `answer-lost`: applied, and the caller hears of a failure.
+ * - `applied-late`: the caller has long given up when it is applied.
+ * - `crash`: the environment dies at this await; what is in flight may still be applied.
+ * - `freeze`: the environment stands still at this await, and goes on much later.
+ * - `garbled`: a blob's bytes arrive with a bit turned.
+ */
+export type CallFaultKind =
+  | 'slow'
+  | 'throttled'
+  | 'request-lost'
+  | 'answer-lost'
+  | 'applied-late'
+  | 'crash'
+  | 'freeze'
+  | 'garbled';
+
+export interface CallFault {
+  readonly kind: CallFaultKind;
+  /** Beginning of `<port>.<method> <key>`; empty: every call. */
+  readonly call: string;
+  readonly rate: number;
+}
+
+/** Something that happens once, at a time of its own. */
+export type Incident = { readonly atMs: number } & (
+  | { readonly kind: 'checkpoint' | 'recover' | 'redrive' | 'split' | 'merge' | 'trim' | 'restart' }
+  /** Stored blobs of a slice are damaged or lost; what the oldest epoch that it keeps needs stays sound. */
+  | { readonly kind: 'damage'; readonly blobs: number }
+  | { readonly kind: 'clock-jump'; readonly byMs: number }
+  | { readonly kind: 'partition'; readonly port: string; readonly durationMs: number }
+  /** The mapping is deleted, and made again after a while. */
+  | {
+      readonly kind: 'mapping-replaced';
+      readonly from: 'LATEST' | 'TRIM_HORIZON';
+      readonly afterMs: number;
+    }
+  /** Records that a slice still needs are trimmed: it must stop, and say so. */
+  | { readonly kind: 'trim-too-much' }
+);
+
+export interface Scenario {
+  readonly seed: number;
+  readonly shards: number;
+  readonly environments: number;
+  readonly readers: number;
+  readonly mappings: number;
+  readonly records: number;
+  /** Mean time between two records. */
+  readonly paceMs: number;
+  /** Share of records that come in the same instant as the one before. */
+  readonly burstRate: number;
+  readonly producerRetryRate: number;
+  readonly heartbeatRate: number;
+  readonly tickEveryMs: number;
+  /** Of each reader, on average. */
+  readonly questionEveryMs: number;
+  /** A trim spares what a fallback may need, not only what comes after the newest checkpoint. */
+  readonly trimsForFallback: boolean;
+  readonly batchRecordsMax: number;
+  readonly batchWindowMs: number;
+  readonly functionTimeoutMs: number;
+  /** Share of answered batches after which the mapping goes on from an earlier place. */
+  readonly redeliveryRate: number;
+  /** Share of time-outs that leave a live environment behind. */
+  readonly zombieRate: number;
+  readonly delayMsMax: number;
+  readonly clockSkewMsMax: number;
+  readonly stateBytesMax: number;
+  readonly shortReadRate: number;
+  readonly emptyReadRate: number;
+  /** An auditor looks at every n-th HEAD. */
+  readonly auditEvery: number;
+  readonly knobs: Partial<Knobs>;
+  readonly callFaults: readonly CallFault[];
+  readonly incidents: readonly Incident[];
+}
+
+export function drawScenario(seed: number): Scenario {
+  const random = new Random(`scenario ${seed}`);
+  const records = random.between(20, 200);
+  const paceMs = random.pick([20, 300, 2_000, 20_000]);
+  const functionTimeoutMs = random.pick([3_000, 15_000, 60_000]);
+  const horizonMs = Math.max(30_000, records * paceMs);
+  const isCalm = random.chance(0.1);
+  const damages = !isCalm && random.chance(0.3);
+  return {
+    seed,
+    shards: random.between(1, 4),
+    environments: random.between(1, 5),
+    readers: random.between(0, 3),
+    mappings: random.chance(0.2) ? 2 : 1,
+    records,
+    paceMs,
+    burstRate: random.pick([0, 0.3, 0.8]),
+    producerRetryRate: random.pick([0, 0.05, 0.3]),
+    heartbeatRate: random.pick([0, 0.1]),
+    tickEveryMs: Math.max(5_000, Math.floor(horizonMs / random.pick([5, 40]))),
+    questionEveryMs: Math.max(500, Math.floor(horizonMs / 20)),
+    trimsForFallback: damages || random.chance(0.5),
+    batchRecordsMax: random.pick([1, 2, 5, 20, 50]),
+    batchWindowMs: random.pick([0, 200, 5_000]),
+    functionTimeoutMs,
+    redeliveryRate: random.pick([0, 0.1, 0.4]),
+    zombieRate: random.pick([0, 0.5, 1]),
+    delayMsMax: random.pick([2, 20, 200]),
+    clockSkewMsMax: random.pick([0, 1_000, 300_000]),
+    stateBytesMax: random.pick([0, 20_000, 1_000_000_000]),
+    shortReadRate: random.pick([0, 0.3]),
+    emptyReadRate: random.pick([0, 0.1]),
+    auditEvery: random.pick([1, 3, 10]),
+    knobs: drawKnobs(random, functionTimeoutMs),
+    callFaults: isCalm ? [] : drawCallFaults(random),
+    incidents: isCalm ? [] : drawIncidents(random, horizonMs, damages),
+  };
+}
+
+function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
+  const drawn = {
+    chainLengthMax: random.pick([1, 2, 5, 20, DEFAULT_KNOBS.chainLengthMax]),
+    chainBytesMinToCompact: random.pick([500, 5_000, DEFAULT_KNOBS.chainBytesMinToCompact]),
+    runFanIn: random.pick([2, 3, DEFAULT_KNOBS.runFanIn]),
+    runBytesMaxToMerge: random.pick([2_000, DEFAULT_KNOBS.runBytesMaxToMerge]),
+    // As in limits.ts, longer than any invocation; what outlives it all the same may find blobs gone.
+    retentionGraceMs: random.pick([60_000, 600_000, DEFAULT_KNOBS.retentionGraceMs]),
+    replayChunkRecords: random.pick([1, 3, 10, 1_000]),
+    flipReserveMs: Math.min(random.pick([100, 1_000, 5_000]), functionTimeoutMs / 2),
+    unsavedAgeMsMax: random.pick([0, 0, 2_000, 30_000]),
+    recoveryLeaseMs: random.pick([5_000, DEFAULT_KNOBS.recoveryLeaseMs]),
+    headWriteAttemptsMax: random.pick([1, 2, DEFAULT_KNOBS.headWriteAttemptsMax]),
+  };
+  return random.chance(0.1) ? {} : drawn;
+}
+
+const CALLS = [
+  '',
+  '',
+  'heads.',
+  'heads.readHead',
+  'heads.writeHead',
+  'heads.createHead',
+  'items.create',
+  'objects.create',
+  'objects.read',
+  'items.read',
+  'items.delete',
+  'objects.list',
+  'quarantine.put',
+  'source.',
+  'inbox.',
+  'suspicions.',
+];
+const KINDS: readonly CallFaultKind[] = [
+  'slow',
+  'throttled',
+  'request-lost',
+  'answer-lost',
+  'applied-late',
+  'crash',
+  'freeze',
+  'garbled',
+];
+
+function drawCallFaults(random: Random): CallFault[] {
+  return Array.from({ length: random.below(6) }, () => {
+    const call = random.pick(CALLS);
+    const rate = call === '' ? random.pick([0.005, 0.02]) : random.pick([0.02, 0.1, 0.3]);
+    return { kind: random.pick(KINDS), call, rate };
+  });
+}
+
+/**
+ * A gap is only looked for after a restore, or after this long without a record (`GAP_CHECK_SILENCE_MS` of task.ts): Lambda takes
+ * longer to delete a mapping and to make another.
+ */
+const MAPPING_PAUSE_MS_MIN = 11_000;
+
+function drawIncidents(random: Random, horizonMs: number, damages: boolean): Incident[] {
+  const incidents = Array.from({ length: random.below(12) }, (): Incident => {
+    const atMs = random.below(horizonMs);
+    const kind = random.pick([
+      'checkpoint',
+      'recover',
+      'redrive',
+      'redrive',
+      'split',
+      'merge',
+      'trim',
+      'trim',
+      'restart',
+      'clock-jump',
+      'partition',
+      'mapping-replaced',
+    ] as const);
+    switch (kind) {
+      case 'clock-jump':
+        return { atMs, kind, byMs: random.between(-600_000, 600_000) };
+      case 'partition': {
+        const port = random.pick(['heads', 'items', 'objects', 'source', 'quarantine', '']);
+        return { atMs, kind, port, durationMs: random.between(1_000, 120_000) };
+      }
+      case 'mapping-replaced':
+        return {
+          atMs,
+          kind,
+          from: random.pick(['LATEST', 'TRIM_HORIZON']),
+          afterMs: random.between(MAPPING_PAUSE_MS_MIN, 120_000),
+        };
+      default:
+        return { atMs, kind };
+    }
+  });
+  const atMs = random.below(horizonMs);
+  if (damages) incidents.push({ atMs, kind: 'damage', blobs: random.between(1, 4) });
+  else if (random.chance(0.03)) incidents.push({ atMs, kind: 'trim-too-much' });
+  return incidents.sort((a, b) => a.atMs - b.atMs);
+}

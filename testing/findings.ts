@@ -1,0 +1,149 @@
+/**
+ * What a simulation may find, and how the findings of several seeds become one: the first seed that showed it, the most that
+ * it cost, and a setting that would have been enough for all of them.
+ */
+import type { Plan } from '../core/definition/plan.ts';
+import { durationOf } from './round-duration.ts';
+
+export type FindingKind =
+  /** Came after its window had closed, under `late: "drop"` or `late: "side"`. */
+  | 'late-dropped'
+  | 'late-aside'
+  /** Was too far ahead of its arrival for `time.skew`. */
+  | 'too-far-ahead'
+  /** Sent twice and counted twice: ids were kept too short, in another shard, or not at all. */
+  | 'counted-twice'
+  | 'counted-twice-across-shards'
+  | 'counted-twice-without-dedupe'
+  /** A shard that has fallen silent keeps windows open. */
+  | 'held-open'
+  /** Goes to quarantine whenever it comes. */
+  | 'unreadable'
+  /** Tidemark itself did not keep a promise. */
+  | 'promise-broken';
+
+/** What one seed shows of one kind, in one view. */
+export interface Observation {
+  readonly kind: FindingKind;
+  /** Null where all views are meant. */
+  readonly view: string | null;
+  /** Tells apart what is one finding each, such as reasons. */
+  readonly detail: string;
+  readonly seed: number;
+  /** Records that are missing, or counted once too often; of `held-open` those in windows that stay open. */
+  readonly records: number;
+  /** Of the setting that is named in the advice: the least that would have been enough. */
+  readonly neededMs: number | null;
+  /** The first record of it, from 1 in the input. */
+  readonly firstRecord: number | null;
+}
+
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly view: string | null;
+  /** Records that it costs in the seed where it costs most. */
+  readonly records: number;
+  /** Rows of the view whose answer is another than it should be, in that seed, for whatever reason; null for all views. */
+  readonly rows: number | null;
+  /** The first seed that shows it, and how many do. */
+  readonly seed: number;
+  readonly seedCount: number;
+  readonly firstRecord: number | null;
+  readonly neededMs: number | null;
+  /** What happens and why, in one sentence. */
+  readonly why: string;
+  readonly advice: string;
+}
+
+/** `wrongRows` by seed and view. Ordered by what it costs. */
+export function findingsOf(
+  plan: Plan,
+  observations: readonly Observation[],
+  wrongRows: ReadonlyMap<string, number>,
+): Finding[] {
+  const groups = new Map<string, Observation[]>();
+  for (const each of observations) {
+    const key = JSON.stringify([each.kind, each.view, each.detail]);
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  const findings = [...groups.values()].map((group): Finding => {
+    const [first] = group as [Observation];
+    const most = group.reduce((a, b) => (b.records > a.records ? b : a), first);
+    const needed = group.map(({ neededMs }) => neededMs).filter((each) => each !== null);
+    const neededMs = needed.length === 0 ? null : Math.max(...needed);
+    const { kind, view } = first;
+    return {
+      kind,
+      view,
+      records: most.records,
+      rows: view === null ? null : (wrongRows.get(`${most.seed} ${view}`) ?? 0),
+      seed: first.seed,
+      seedCount: new Set(group.map(({ seed }) => seed)).size,
+      firstRecord: first.firstRecord,
+      neededMs,
+      ...explain(plan, { ...most, neededMs }),
+    };
+  });
+  return findings.sort((a, b) => rankOf(a) - rankOf(b) || b.records - a.records);
+}
+
+function rankOf({ kind }: Finding): number {
+  return kind === 'promise-broken' ? 0 : kind === 'unreadable' ? 2 : 1;
+}
+
+function explain(
+  plan: Plan,
+  { kind, view, detail, records, neededMs }: Observation,
+): { why: string; advice: string } {
+  const needed = durationOf(neededMs ?? 0);
+  const lateness = durationOf(plan.latenessMs);
+  const counted = records === 1 ? '1 record' : `${records.toLocaleString('en-US')} records`;
+  switch (kind) {
+    case 'late-dropped':
+    case 'late-aside':
+      return {
+        why: `${counted} came after their window had closed (lateness is ${lateness}) and ${
+          kind === 'late-dropped' ? 'were dropped' : 'lie in the quarantine'
+        }`,
+        advice: `"lateness": "${needed}" would have kept all of them; "late": "update" counts them whenever they come`,
+      };
+    case 'too-far-ahead':
+      return {
+        why: `${counted} are more than ${durationOf(plan.skewMs ?? 0)} ahead of their arrival (time.skew) and lie in the quarantine`,
+        advice: `"skew": "${needed}" would have let all of them in; "none" is for replayed history`,
+      };
+    case 'counted-twice':
+      return {
+        why: `${counted} came again after their id was forgotten (dedupe.within is ${durationOf(plan.dedupe?.withinMs ?? 0)}) and count twice`,
+        advice: `"within": "${needed}" would have known all of them`,
+      };
+    case 'counted-twice-across-shards':
+      return {
+        why: `${counted} came again in another shard, where their id is not known, and count twice`,
+        advice: 'choose a partition key that is the same whenever the id is',
+      };
+    case 'counted-twice-without-dedupe':
+      return {
+        why: `${counted} were sent again by a producer that had no answer, and count twice`,
+        advice: 'a "dedupe" with an id that the producer sets counts each of them once',
+      };
+    case 'held-open':
+      return {
+        why: `${detail} has had no record for ${needed} when the others end, so windows with ${counted} do not close`,
+        advice:
+          plan.skewMs === null && plan.time !== null
+            ? 'put records of all times into all shards: with "skew": "none" nothing else says that time has passed'
+            : '"idle" in "time" closes windows of silent shards, by heartbeats',
+      };
+    case 'unreadable':
+      return {
+        why: `${counted} cannot be counted (${detail}) and lie in the quarantine`,
+        advice: `put them into 'tidemark dev' and see 'tidemark quarantine' for what is wrong with each`,
+      };
+    case 'promise-broken':
+      return {
+        why: `Tidemark broke a promise${view === null ? '' : ` in ${view}`}: ${detail}`,
+        advice: 'this is a bug of Tidemark: please report it with the seed',
+      };
+  }
+}

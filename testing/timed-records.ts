@@ -1,0 +1,77 @@
+/**
+ * A user's records with what a simulation needs to know of each: its bytes, its own time, its key and its id.
+ */
+import type { Plan } from '../core/definition/plan.ts';
+import { RecordJudge } from '../simulation/recount-record.ts';
+import { LocalCalendar } from '../simulation/recount-time.ts';
+
+/** A record as an object, as JSON text, or as the bytes that a producer would put. */
+export type RecordInput = object | string | Uint8Array;
+
+/** The field whose value is the partition key, or a function of the record's index. */
+export type PartitionKey = string | ((record: RecordInput, index: number) => string);
+
+export interface TimedRecord {
+  /** Its place in the input, from 0. */
+  readonly index: number;
+  readonly data: Uint8Array;
+  readonly partitionKey: string;
+  /** Its own time; null where it cannot be read, or where the pipeline goes by arrival. */
+  readonly timeMs: number | null;
+  /** Of dedupe; null without it, or where it cannot be read. */
+  readonly id: string | null;
+}
+
+export function timedRecords(
+  plan: Plan,
+  records: Iterable<RecordInput>,
+  partitionKey: PartitionKey | undefined,
+): TimedRecord[] {
+  const judge = new RecordJudge(plan, new LocalCalendar(plan.zone), true);
+  const field =
+    partitionKey ?? plan.views.find(({ groupBy }) => groupBy.length > 0)?.groupBy[0]?.name;
+  const timed: TimedRecord[] = [];
+  for (const record of records) {
+    const index = timed.length;
+    const data = bytesOf(record);
+    const arrivalMs = 0;
+    const judged = judge.judge({
+      sequenceNumber: '1',
+      subSequence: 0,
+      partitionKey: '',
+      arrivalMs,
+      data,
+    });
+    const isRead = typeof judged !== 'string';
+    const key = typeof field === 'function' ? field(record, index) : keyOf(data, field);
+    timed.push({
+      index,
+      data,
+      partitionKey: key ?? String(index),
+      timeMs: isRead && plan.time !== null ? judged.timeMs : null,
+      id: isRead ? judged.id : null,
+    });
+  }
+  return timed;
+}
+
+function bytesOf(record: RecordInput): Uint8Array {
+  if (record instanceof Uint8Array) return record;
+  return Buffer.from(typeof record === 'string' ? record : JSON.stringify(record));
+}
+
+/** The text of a field at the top of a record; dots reach into objects. */
+function keyOf(data: Uint8Array, field: string | undefined): string | null {
+  if (field === undefined) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data).toString());
+  } catch {
+    return null;
+  }
+  for (const name of field.split('.')) {
+    if (typeof value !== 'object' || value === null) return null;
+    value = Object.getOwnPropertyDescriptor(value, name)?.value;
+  }
+  return value === undefined || value === null ? null : String(value);
+}
