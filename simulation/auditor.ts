@@ -179,7 +179,7 @@ export class Auditor {
     const { sliceId, status, base, delta } = head;
     const pinned = { sliceId, status, waits: false, base, delta };
     const runs = new RunCache(this.#stores.blobs);
-    const reading = { runs, throwsMissing: true };
+    const reading = { runs, isLost: () => false };
     const page = await readRows(request.value, [{ pinned, checkpoint }], reading);
     const names = view.aggregates.map(({ name }) => name);
     return new Map(

@@ -5,6 +5,7 @@
  * nor what only a timeline that ended put aside.
  */
 import type { Manifest } from '../checkpoint/manifest.ts';
+import { CorruptStateFault } from '../faults.ts';
 import {
   QUARANTINE_ANSWER_BYTES_MAX,
   QUARANTINE_LIMIT_DEFAULT,
@@ -22,6 +23,7 @@ import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './quer
 import type { RunCache } from './run-cache.ts';
 import type { SliceSnapshot } from './slice-reader.ts';
 import { openToken, sealToken } from './token.ts';
+import type { DamagedRun } from './view-rows.ts';
 
 export interface QuarantineRequest {
   /** The id after which to go on. */
@@ -46,6 +48,8 @@ export interface ListedRecord {
 export interface QuarantineList {
   readonly records: readonly ListedRecord[];
   readonly next: string | null;
+  /** Runs that cannot be read: what they say of a record is not known, and records that came back may be listed. */
+  readonly damaged?: readonly DamagedRun[];
 }
 
 const PARAMETERS = ['limit', 'next'];
@@ -91,25 +95,33 @@ export async function listQuarantine(
   sources: QuarantineSources,
 ): Promise<QuarantineList> {
   const records: ListedRecord[] = [];
+  const damage = new Map<string, DamagedRun>();
+  const note = (run: DamagedRun) => damage.set(`${run.slice} ${run.epoch}`, run);
+  const answer = (next: string | null) => ({
+    records,
+    next,
+    ...(damage.size === 0 ? {} : { damaged: [...damage.values()] }),
+  });
   let byteLength = 0;
-  for await (const record of quarantinedRecords(after, sources)) {
+  for await (const record of quarantinedRecords(after, sources, note)) {
     const isFull =
       records.length === limit ||
       (records.length > 0 && byteLength + record.data.length > QUARANTINE_ANSWER_BYTES_MAX);
-    if (isFull) return { records, next: nextAfter(records) };
+    if (isFull) return answer(nextAfter(records));
     byteLength += record.data.length;
     records.push(listed(record));
   }
-  return { records, next: null };
+  return answer(null);
 }
 
 /** Every record that waits in the quarantine, by id, those after `after` only. */
 export async function* quarantinedRecords(
   after: string | null,
   { slices, index, runs }: QuarantineSources,
+  onDamage: (run: DamagedRun) => void,
 ): AsyncGenerator<QuarantinedRecord> {
   const ledgers = new Map(
-    slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs)]),
+    slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs, onDamage)]),
   );
   const pending = pendingRecords(slices, after);
   for await (const record of recordsInOrder(pending, indexed(after, slices, index))) {
@@ -126,14 +138,20 @@ class LedgerReader {
   readonly #sliceId: string;
   readonly #manifest: Manifest;
   readonly #runs: RunCache;
+  readonly #onDamage: (run: DamagedRun) => void;
   /** Since the newest base, by the text of the record's key. */
   readonly #recent = new Map<string, ClosedEntry[]>();
 
-  constructor({ head, checkpoint }: SliceSnapshot, runs: RunCache) {
+  constructor(
+    { head, checkpoint }: SliceSnapshot,
+    runs: RunCache,
+    onDamage: (run: DamagedRun) => void,
+  ) {
     this.timeline = head.timeline;
     this.#sliceId = head.sliceId;
     this.#manifest = checkpoint.manifest;
     this.#runs = runs;
+    this.#onDamage = onDamage;
     for (const entry of checkpoint.image.closed.at(-1) as ClosedEntry[]) {
       const key = String(decodeGroupKey(entry.key)[0]);
       this.#recent.set(key, [...(this.#recent.get(key) ?? []), entry]);
@@ -143,10 +161,19 @@ class LedgerReader {
   async waits(record: Position): Promise<boolean> {
     const entries = [...(this.#recent.get(sortablePosition(record)) ?? [])];
     const { from, to } = ledgerKeyRange(record);
+    let isWhole = true;
     for (const run of this.#manifest.runs) {
-      entries.push(...(await this.#runs.reader(this.#sliceId, run).entries(LEDGER_VIEW, from, to)));
+      const reader = this.#runs.reader(this.#sliceId, run);
+      try {
+        entries.push(...(await reader.entries(LEDGER_VIEW, from, to)));
+      } catch (fault) {
+        if (!(fault instanceof CorruptStateFault)) throw fault;
+        this.#onDamage({ slice: this.#sliceId, epoch: run.epoch });
+        isWhole = false;
+      }
     }
-    return ledgerStanding(entries).waiting.length > 0;
+    // Better listed once too often than not at all: a redrive asks again.
+    return ledgerStanding(entries).waiting.length > 0 || !isWhole;
   }
 }
 

@@ -4,6 +4,7 @@
  * again, so that nobody stands behind him.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
+import { blobKey } from '../checkpoint/names.ts';
 import type { Plan } from '../definition/plan.ts';
 import { viewToJson } from '../definition/plan-json.ts';
 import { CorruptStateFault } from '../faults.ts';
@@ -18,7 +19,7 @@ import { type Snapshot, Snapshots } from './snapshots.ts';
 import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.ts';
 import { type ViewAnswer, viewAnswer } from './view-answer.ts';
 import { parseViewRequest, type ViewRequest } from './view-request.ts';
-import { readRows } from './view-rows.ts';
+import { type RunReading, readRows } from './view-rows.ts';
 
 export interface QueryPorts extends StatusPorts {
   readonly blobs: BlobStores;
@@ -76,16 +77,26 @@ export class Queries {
     const nowMs = this.#ports.clock.nowMs();
     if (next !== null) judgeToken(next, request, nowMs);
     for (let attempt = 1; ; attempt++) {
+      const isLost = attempt === 1 ? () => false : await this.#lostRuns(attempt, next);
       const snapshot = await this.#snapshot(next);
       try {
-        const throwsMissing = attempt < ATTEMPTS_MAX;
-        const page = await readRows(request, snapshot.parts, { runs: this.#runs, throwsMissing });
+        const page = await readRows(request, snapshot.parts, { runs: this.#runs, isLost });
         return viewAnswer(this.#plan, request, snapshot, page, nowMs);
       } catch (fault) {
         if (!(fault instanceof MissingBlob)) throw fault;
-        if (next !== null) throw notKept();
+        if (next !== null && attempt > 1) throw notKept();
       }
     }
+  }
+
+  /** Which of the runs that are not there are lost: those that HEADs still list, and at last all. */
+  async #lostRuns(attempt: number, next: SnapshotToken | null): Promise<RunReading['isLost']> {
+    if (next === null) return () => attempt >= ATTEMPTS_MAX;
+    const listed = new Set<string>();
+    for (const { head, checkpoint } of await this.#snapshots.newestSlices()) {
+      for (const run of checkpoint.manifest.runs) listed.add(blobKey(head.sliceId, run));
+    }
+    return (sliceId, run) => listed.has(blobKey(sliceId, run));
   }
 
   async #snapshot(next: SnapshotToken | null): Promise<Snapshot> {

@@ -140,7 +140,7 @@ export class Redrives {
     const slices = await this.#snapshots.newestSlices();
     const sources = { slices, index: this.#ports.quarantine, runs: this.#runs };
     const ids: string[] = [];
-    for await (const record of quarantinedRecords(null, sources)) {
+    for await (const record of quarantinedRecords(null, sources, () => {})) {
       if (record.reason !== reason) continue;
       ids.push(quarantineId(record));
       if (ids.length === REDRIVE_IDS_MAX) break;

@@ -58,8 +58,8 @@ export interface RowPage {
 /** How runs are read: what cannot be is left out and named, or thrown. */
 export interface RunReading {
   readonly runs: RunCache;
-  /** A run that is not there may have been collected: the caller takes a newer snapshot. */
-  readonly throwsMissing: boolean;
+  /** Of a run that is not there: false if it may have been collected, so that the caller takes a newer snapshot. */
+  readonly isLost: (sliceId: string, run: RunReference) => boolean;
 }
 
 /** The first `limit` rows, after those that `next` has had. Throws `Refused` where an order takes too much memory. */
@@ -230,7 +230,7 @@ function eachOpen(
 async function eachClosed(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  { runs, throwsMissing }: RunReading,
+  { runs, isLost }: RunReading,
   after: Uint8Array | null,
   visit: (entry: ClosedEntry) => boolean,
 ): Promise<DamagedRun[]> {
@@ -250,8 +250,8 @@ async function eachClosed(
         for (const entry of entries) if (selects(entry) && !visit(entry)) return;
       }
     } catch (fault) {
-      const isMissing = fault instanceof MissingBlob;
-      if (!(fault instanceof CorruptStateFault) || (isMissing && throwsMissing)) throw fault;
+      const mayBeCollected = fault instanceof MissingBlob && !isLost(sliceId, run);
+      if (!(fault instanceof CorruptStateFault) || mayBeCollected) throw fault;
       damaged.push({ slice: sliceId, epoch: run.epoch });
     }
   };

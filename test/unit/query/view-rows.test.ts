@@ -231,7 +231,7 @@ describe('the rows of a view', () => {
       return readRows(
         asked.value,
         parts,
-        { runs: new RunCache(world.blobs), throwsMissing: true },
+        { runs: new RunCache(world.blobs), isLost: () => false },
         bytesMax,
       );
     };
