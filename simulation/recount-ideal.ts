@@ -11,7 +11,7 @@ import {
   selects,
 } from './recount-record.ts';
 import { emptyViews, groupKeyOf, type RecountRow, type Rows, rowOf } from './recount-row.ts';
-import { LocalCalendar, windowAt } from './recount-time.ts';
+import { calendarOf, type LocalCalendar, windowAt } from './recount-time.ts';
 
 export interface IdealRecount {
   readonly views: ReadonlyMap<string, ReadonlyMap<string, RecountRow>>;
@@ -26,7 +26,7 @@ export function idealRecount(
   plan: Plan,
   shards: readonly (readonly LoggedRecord[])[],
 ): IdealRecount {
-  const calendar = new LocalCalendar(plan.zone);
+  const calendar = calendarOf(plan.zone);
   const judge = new RecordJudge(plan, calendar, true);
   const views = emptyViews(plan);
   const ids = new Set<string>();

@@ -17,6 +17,18 @@ export interface WindowSpan {
   readonly endMs: number;
 }
 
+const calendars = new Map<string, LocalCalendar>();
+
+/** One is enough for each zone: making it takes longer than asking it. */
+export function calendarOf(zone: string): LocalCalendar {
+  let calendar = calendars.get(zone);
+  if (calendar === undefined) {
+    calendar = new LocalCalendar(zone);
+    calendars.set(zone, calendar);
+  }
+  return calendar;
+}
+
 /** Local time of a zone. */
 export class LocalCalendar {
   readonly #format: Intl.DateTimeFormat;

@@ -15,7 +15,7 @@ import {
   selects,
 } from './recount-record.ts';
 import { emptyViews, groupKeyOf, type RecountRow, type Rows, rowOf } from './recount-row.ts';
-import { LocalCalendar, type WindowSpan, windowAt } from './recount-time.ts';
+import { calendarOf, type LocalCalendar, type WindowSpan, windowAt } from './recount-time.ts';
 
 export { differenceOf } from './recount-difference.ts';
 export { type JudgedRecord, type LoggedRecord, recordId } from './recount-record.ts';
@@ -128,7 +128,7 @@ class Recount implements ShardRecount {
 
   constructor(plan: Plan) {
     this.#plan = plan;
-    this.#calendar = new LocalCalendar(plan.zone);
+    this.#calendar = calendarOf(plan.zone);
     this.#judge = new RecordJudge(plan, this.#calendar);
     this.views = emptyViews(plan);
   }

@@ -17,15 +17,16 @@ interface OffsetDay {
 }
 
 /** Making one takes longer than all that it is asked. */
-const formats = new Map<string, Intl.DateTimeFormat>();
+const formats = new Map<string, { format: Intl.DateTimeFormat; isUtc: boolean }>();
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  let format = formats.get(timeZone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
-    formats.set(timeZone, format);
+function formatOf(timeZone: string): { format: Intl.DateTimeFormat; isUtc: boolean } {
+  let known = formats.get(timeZone);
+  if (known === undefined) {
+    const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+    known = { format, isUtc: format.resolvedOptions().timeZone === 'UTC' };
+    formats.set(timeZone, known);
   }
-  return format;
+  return known;
 }
 
 export class Zone {
@@ -38,8 +39,9 @@ export class Zone {
 
   /** `name` is one that the plan accepted. */
   constructor(name: string) {
-    this.#format = formatOf(name);
-    if (this.#format.resolvedOptions().timeZone !== 'UTC') return;
+    const { format, isUtc } = formatOf(name);
+    this.#format = format;
+    if (!isUtc) return;
     this.#fromMs = Number.NEGATIVE_INFINITY;
     this.#toMs = Number.POSITIVE_INFINITY;
   }
