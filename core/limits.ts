@@ -110,6 +110,8 @@ export const AFTER_COUNT_MAX = 64;
 export const QUARANTINE_LIMIT_MAX = 1_000;
 export const QUARANTINE_LIMIT_DEFAULT = 100;
 export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
+/** Times that owners begin one redrive request: its records may kill whoever brings them back. */
+export const REDRIVE_BEGINNINGS_MAX = 12;
 /** Records that one call redrives, and ids of one request in an inbox. */
 export const REDRIVE_IDS_MAX = 10_000;
 export const REDRIVE_REQUEST_IDS_MAX = 100;

@@ -180,6 +180,8 @@ export interface Inbox {
   put(request: RedriveRequest): Promise<void>;
   /** Requests of a slice ordered by id, those after `after` only; at most `limit`. Consistent. */
   list(sliceId: string, after: string | null, limit: number): Promise<RedriveRequest[]>;
+  /** Counts that an owner is about to do a request: how often that was, this time included. Durable when it returns. */
+  begin(sliceId: string, id: string): Promise<number>;
   /** Sets or replaces the outcome of a request; one that is not there is left so. */
   finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void>;
   /** Deletes what is there. */

@@ -7,6 +7,8 @@ import { bySortKey } from './stored-copy.ts';
 
 export class MemoryInbox implements Inbox {
   readonly #requests = new Map<string, Map<string, RedriveRequest>>();
+  /** By slice and id. */
+  readonly #begun = new Map<string, number>();
 
   async put(request: RedriveRequest): Promise<void> {
     const requests = this.#of(request.sliceId);
@@ -20,6 +22,13 @@ export class MemoryInbox implements Inbox {
       .sort(bySortKey(({ id }) => id))
       .slice(0, limit)
       .map((request) => structuredClone(request));
+  }
+
+  async begin(sliceId: string, id: string): Promise<number> {
+    const key = JSON.stringify([sliceId, id]);
+    const count = (this.#begun.get(key) ?? 0) + 1;
+    if (this.#of(sliceId).has(id)) this.#begun.set(key, count);
+    return count;
   }
 
   async finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void> {

@@ -14,22 +14,26 @@ export interface LedgerStanding {
   readonly waiting: readonly (string | null)[];
   /** The record counts as quarantined: no view has folded it. */
   readonly counted: boolean;
+  /** All or some of it was redriven. */
+  readonly cameBack: boolean;
 }
 
 /** `entries` are all of the ledger that have the record's keys, the overlay's too. */
 export function ledgerStanding(entries: readonly ClosedEntry[]): LedgerStanding {
   const waiting: (string | null)[] = [];
   let counted = false;
+  let cameBack = false;
   const table = new ViewTable(LEDGER_VIEW);
   const slot = table.insert(0, '');
   const valueIn = (aggregate: number) => table.result(slot, aggregate).value as number;
   for (const { key, accumulators } of mergeClosedEntries(LEDGER_VIEW, entries)) {
     table.decode(slot, accumulators);
+    if (valueIn(LEDGER.redriven) > 0) cameBack = true;
     if (valueIn(LEDGER.putAside) <= valueIn(LEDGER.redriven)) continue;
     waiting.push(decodeGroupKey(key)[1] as string | null);
     if (valueIn(LEDGER.counted) > 0) counted = true;
   }
-  return { waiting, counted };
+  return { waiting, counted, cameBack };
 }
 
 /** True for a key of the ledger that is one of this record's. */

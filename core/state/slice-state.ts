@@ -27,8 +27,7 @@ import type { ViewTable } from './view-table.ts';
 
 export type RedriveResult =
   | { readonly outcome: 'redriven' }
-  /** It was never put aside, or it came back already. */
-  | { readonly outcome: 'not-waiting' }
+  | { readonly outcome: 'came-back' | 'not-put-aside' }
   | { readonly outcome: 'still-bad'; readonly bad: BadRecord };
 
 export class SliceState {
@@ -87,7 +86,9 @@ export class SliceState {
       ...closedEntriesOf(LEDGER_VIEW, [...closed, ...late]),
     ].filter(({ key }) => isLedgerKeyOf(record, key));
     const standing = ledgerStanding([...stored, ...recent]);
-    if (standing.waiting.length === 0) return { outcome: 'not-waiting' };
+    if (standing.waiting.length === 0) {
+      return { outcome: standing.cameBack ? 'came-back' : 'not-put-aside' };
+    }
     this.#changesNow = null;
     const bad = this.#fold.redrive(record, standing, this.image, this.#overlay);
     return bad === null ? { outcome: 'redriven' } : { outcome: 'still-bad', bad };

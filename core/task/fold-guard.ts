@@ -115,12 +115,13 @@ export class FoldGuard {
     this.#watch = { ...watch, note };
   }
 
-  /** The invocation ended, well or with a fault, and nobody died. A note at a position that HEAD has left means nothing. */
-  async disarm(headMoved: boolean): Promise<void> {
+  /** The invocation ended, well or with a fault, and nobody died. A note at a position that the cursor has left means nothing. */
+  async disarm(cursor: Position | null): Promise<void> {
     const watch = this.#watch;
     this.#watch = { kind: 'off' };
     this.#condemnsNext = false;
-    if (watch.kind !== 'noted' || headMoved || watch.note.attempts === 0) return;
+    if (watch.kind !== 'noted' || watch.note.attempts === 0) return;
+    if (cursor !== null && comparePositions(cursor, watch.note.position) !== 0) return;
     try {
       await this.#suspicions.write(this.#sliceId, watch.found);
     } catch (fault) {

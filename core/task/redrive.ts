@@ -6,6 +6,7 @@ import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { RunReader } from '../checkpoint/run.ts';
 import { CorruptStateFault } from '../faults.ts';
+import { REDRIVE_BEGINNINGS_MAX } from '../limits.ts';
 import type { Inbox, QuarantineIndex, RedriveOutcome, RedriveRequest } from '../ports.ts';
 import type { Position } from '../position.ts';
 import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
@@ -63,12 +64,16 @@ export async function redrive(
   const results: RequestResult[] = [];
   for (const { id, records } of requests) {
     const result: RequestResult = { id, redriven: [], refused: [] };
-    for (const recordId of records) {
+    results.push(result);
+    if ((await ports.inbox.begin(memory.head.sliceId, id)) > REDRIVE_BEGINNINGS_MAX) {
+      for (const recordId of records) result.refused.push({ id: recordId, reason: GIVEN_UP });
+      continue;
+    }
+    for (const recordId of new Set(records)) {
       const reason = await redriveOne(memory, recordId, ledger, ports.quarantine, guard);
       if (reason === null) result.redriven.push(recordId);
       else result.refused.push({ id: recordId, reason });
     }
-    results.push(result);
   }
   return results;
 }
@@ -86,7 +91,10 @@ export async function finishRequests(
   }
 }
 
-/** Null if the record came back, otherwise why not. */
+const GIVEN_UP =
+  'owners failed again and again while they did this request: ask for its records one by one';
+
+/** Null if the record came back, by this request or another one; otherwise why not. */
 async function redriveOne(
   memory: Memory,
   id: string,
@@ -104,8 +112,11 @@ async function redriveOne(
   switch (result.outcome) {
     case 'redriven':
       return null;
-    case 'not-waiting':
-      return 'it is not in the quarantine any more';
+    case 'came-back':
+      // Perhaps by this very request, whose owner died before it could say so.
+      return null;
+    case 'not-put-aside':
+      return 'its slice has not put it aside, on the timeline that counts';
     case 'still-bad':
       return `it is still bad: ${result.bad.reason}: ${result.bad.detail}`;
   }

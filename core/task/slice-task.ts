@@ -174,7 +174,7 @@ export class SliceTask {
       else this.#memory = null;
       throw fault;
     } finally {
-      await this.#guard.disarm(report.flips > 0);
+      await this.#guard.disarm(this.#memory?.head.cursor ?? null);
       this.#busy = false;
     }
     report.epoch = this.#memory?.head.epoch ?? 0;

@@ -21,6 +21,8 @@ export interface SuspicionDecision {
 }
 
 const SHRINK = 8;
+/** Growing as fast as it shrank would narrow it down to the same record all over again. */
+const GROW = 2;
 const DEATHS_BEFORE_SHRINKING = 2;
 const DEATHS_OF_ONE_RECORD = 3;
 
@@ -49,7 +51,7 @@ export function survived(note: Suspicion): Suspicion {
 
 /** After a small chunk was committed: the next may be larger, and is noted at its own position. */
 export function relaxed(note: Suspicion, position: Position): Suspicion {
-  return decided(position, 1, note.chunkRecords * SHRINK, true).note;
+  return decided(position, 1, note.chunkRecords * GROW, true).note;
 }
 
 function decided(

@@ -47,6 +47,20 @@ export function inboxContract(contract: Contract<World<Inbox>>): void {
       expect(await inbox.list(SLICE, null, 10)).toEqual(requests);
     });
 
+    test('counts how often each request was begun', async (world) => {
+      const inbox = await world.connect();
+      await inbox.put(request({ id: '1' }));
+      await inbox.put(request({ id: '2' }));
+      expect(await inbox.begin(SLICE, '1')).toBe(1);
+      expect(await (await world.connect()).begin(SLICE, '1')).toBe(2);
+      expect(await inbox.begin(SLICE, '2')).toBe(1);
+      expect(await inbox.begin(SLICE, 'nobody')).toBe(1);
+      expect(await inbox.list(SLICE, null, 10)).toEqual([
+        request({ id: '1' }),
+        request({ id: '2' }),
+      ]);
+    });
+
     test('a request for very many records is kept whole', async (world) => {
       const inbox = await world.connect();
       const records = Array.from({ length: 10_000 }, (_, at) => `slice-a/000000000000/${at}`);

@@ -1,16 +1,41 @@
+/** Exhaustive: each kind of fault at each call of a port, in a small world that delivers, replays and checkpoints. */
 import { describe, expect, it } from 'vitest';
-import { FAULT_KINDS } from '../world/fault-switch.ts';
+import { runWithEachFault, runWithoutFaults, runWithTwoFaults } from '../world/schedules.ts';
 import { randomLog } from '../world/small-log.ts';
 import { World } from '../world/world.ts';
 
-const log = randomLog(30, 7);
-
 describe('a world of one slice', () => {
   it('gives what a plain recount gives when nothing goes wrong', async () => {
-    const world = new World({ log });
-    await world.run();
+    const world = await runWithoutFaults('checkpoints only');
     expect(world.epochsSeen.size).toBeGreaterThan(8);
     expect(world.faultSwitch.names).toContain('objects.delete');
     expect(world.faultSwitch.names).toContain('quarantine.put');
+    expect(world.timelinesSeen.size).toBe(1);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('gives it for the random log %i too', async (seed) => {
+    const log = randomLog(60, seed);
+    await new World({ log, environments: 3 }).run();
+    await new World({
+      log,
+      environments: 3,
+      knobs: { unsavedAgeMsMax: 4_000 },
+      tickEvery: 5,
+    }).run();
+  });
+
+  it('survives every fault at every port call, with checkpoints only', async () => {
+    expect(await runWithEachFault('checkpoints only')).toBeGreaterThan(400);
+  });
+
+  it('survives every fault where batches are only delivered, and ticks save them', async () => {
+    const name = 'batches that are only delivered, and ticks';
+    const [all, some] = [await runWithoutFaults('checkpoints only'), await runWithoutFaults(name)];
+    expect(some.epochsSeen.size).toBeLessThan(all.epochsSeen.size);
+    expect(await runWithEachFault(name)).toBeGreaterThan(400);
+  });
+
+  it('survives a second fault while it recovers from the first', async () => {
+    await runWithTwoFaults('batches that are only delivered, and ticks', 3);
   });
 });

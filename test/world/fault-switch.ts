@@ -22,6 +22,19 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'overtaken-after',
 ];
 
+/** Calls that change nothing: there, a lost answer is a failure, and dying after one is dying before it. */
+const READS = /\.(read\w*|list\w*|active|get|hashRange)$/;
+
+/** Of these, and blobs never change: overtaken before one is overtaken after it. */
+const BLOB_READS = /^(items|objects)\.read/;
+
+/** The faults that differ at a call of this name. */
+export function faultKindsAt(name: string): readonly FaultKind[] {
+  if (!READS.test(name)) return FAULT_KINDS;
+  if (BLOB_READS.test(name)) return ['crash-before', 'fail-before', 'overtaken-after'];
+  return ['crash-before', 'fail-before', 'overtaken-before', 'overtaken-after'];
+}
+
 /** The process of the environment is gone: whatever it held in memory is lost, and it does nothing any more. */
 export class Crash extends Error {}
 
@@ -36,13 +49,13 @@ export class FaultSwitch {
   /** Faults that came to pass. */
   fired = 0;
   readonly #faults: ReadonlyMap<number, FaultKind>;
-  readonly #afterWrite: () => Promise<void>;
+  readonly #afterWrite: (deletes: boolean) => Promise<void>;
   readonly #overtake: () => Promise<void>;
 
   /** `faults` by number of the call, from 0. `afterWrite` runs after each call that may have written, `overtake` is the invocation of another. */
   constructor(
     faults: ReadonlyMap<number, FaultKind>,
-    afterWrite: () => Promise<void>,
+    afterWrite: (deletes: boolean) => Promise<void>,
     overtake: () => Promise<void>,
   ) {
     this.#faults = faults;
@@ -96,7 +109,8 @@ export class FaultSwitch {
     if (fault === 'overtaken-before') await this.#overtake();
     const answer = await run();
     // Only these change what a reader finds: other writes lead nowhere until HEAD names them.
-    if (/Head$|delete$/.test(name) && !name.endsWith('readHead')) await this.#afterWrite();
+    const deletes = name.endsWith('.delete');
+    if (deletes || /\.(write|create)Head$/.test(name)) await this.#afterWrite(deletes);
     if (fault === 'overtaken-after') await this.#overtake();
     if (fault === 'crash-after') throw new Crash(name);
     if (fault === 'answer-lost') throw new TransientFault(`the answer of ${name} is lost`);

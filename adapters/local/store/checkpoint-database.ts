@@ -53,6 +53,7 @@ const SCHEMA_STEPS = [
       slice_id BLOB NOT NULL,
       id BLOB NOT NULL,
       records TEXT NOT NULL,
+      begun INTEGER NOT NULL DEFAULT 0,
       done TEXT,
       PRIMARY KEY (slice_id, id)
     ) STRICT;

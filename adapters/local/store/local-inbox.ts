@@ -18,6 +18,7 @@ export class LocalInbox implements Inbox {
   readonly #database: CheckpointDatabase;
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
+  readonly #begin: StatementSync;
   readonly #finish: StatementSync;
   readonly #delete: StatementSync;
 
@@ -28,6 +29,9 @@ export class LocalInbox implements Inbox {
     );
     this.#select = database.prepareRows(
       'SELECT id, records, done FROM inbox WHERE slice_id = ? AND id > ? ORDER BY id LIMIT ?',
+    );
+    this.#begin = database.prepareRows(
+      'UPDATE inbox SET begun = begun + 1 WHERE slice_id = ? AND id = ? RETURNING begun',
     );
     this.#finish = database.prepareRows('UPDATE inbox SET done = ? WHERE slice_id = ? AND id = ?');
     this.#delete = database.prepareRows('DELETE FROM inbox WHERE slice_id = ? AND id = ?');
@@ -46,6 +50,13 @@ export class LocalInbox implements Inbox {
       const from = after === null ? BEFORE_ALL_IDS : encodeText(after);
       const rows = this.#select.all(encodeText(sliceId), from, limit);
       return (rows as unknown[] as RequestRow[]).map((row) => toRequest(sliceId, row));
+    });
+  }
+
+  async begin(sliceId: string, id: string): Promise<number> {
+    return this.#database.run(`begin a request to ${sliceId}`, () => {
+      const row = this.#begin.get(encodeText(sliceId), encodeText(id));
+      return row === undefined ? 1 : (row as unknown as [begun: number])[0];
     });
   }
 

@@ -1,13 +1,13 @@
 /** Records that come back to a slice's state, and the ledger that says which may. */
 import { describe, expect, it } from 'vitest';
-import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
+import { compareBytes } from '../../../core/bytes.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
+import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
+import { sortablePosition } from '../../../core/position.ts';
 import { totalRecords } from '../../../core/state/counters.ts';
+import { encodeGroupKey } from '../../../core/state/group-key.ts';
 import { isLedgerKeyOf, ledgerStanding } from '../../../core/state/ledger-standing.ts';
 import { ledgerKeyRange } from '../../../core/state/quarantine-ledger.ts';
-import { encodeGroupKey } from '../../../core/state/group-key.ts';
-import { compareBytes } from '../../../core/bytes.ts';
-import { sortablePosition } from '../../../core/position.ts';
 import type { SliceState } from '../../../core/state/slice-state.ts';
 import { emptyState, planOf, recordAt, rowsOf } from './fold-fixture.ts';
 
@@ -96,9 +96,9 @@ describe.each([
   it('comes back once, in this epoch and in later ones', () => {
     const state = corrected(committed);
     state.redrive(BACK, []);
-    expect(state.redrive(BACK, [])).toEqual({ outcome: 'not-waiting' });
+    expect(state.redrive(BACK, [])).toEqual({ outcome: 'came-back' });
     state.commit();
-    expect(state.redrive(BACK, [])).toEqual({ outcome: 'not-waiting' });
+    expect(state.redrive(BACK, [])).toEqual({ outcome: 'came-back' });
     expect(state.progress.counts).toMatchObject({ folded: 3, quarantined: 0 });
   });
 
@@ -141,7 +141,7 @@ describe('a record that was put aside by some views', () => {
     expect(state.progress.counts).toMatchObject({ folded: 2, quarantined: 1 });
     state.redrive(late, []);
     expect(state.progress.counts).toMatchObject({ folded: 3, quarantined: 0 });
-    expect(state.redrive(late, [])).toEqual({ outcome: 'not-waiting' });
+    expect(state.redrive(late, [])).toEqual({ outcome: 'came-back' });
   });
 
   it('is a duplicate if its event was sent again and has folded meanwhile', () => {
@@ -160,8 +160,8 @@ describe('a record that was put aside by some views', () => {
 describe('what is not redriven', () => {
   it('is a record that was never put aside', () => {
     const state = corrected(true);
-    expect(state.redrive(recordAt(0, event(1, 1_000)), [])).toEqual({ outcome: 'not-waiting' });
-    expect(state.redrive(recordAt(7, event(1, 1_000)), [])).toEqual({ outcome: 'not-waiting' });
+    expect(state.redrive(recordAt(0, event(1, 1_000)), [])).toEqual({ outcome: 'not-put-aside' });
+    expect(state.redrive(recordAt(7, event(1, 1_000)), [])).toEqual({ outcome: 'not-put-aside' });
   });
 
   it('is one that is still bad, and nothing changes', () => {
@@ -201,12 +201,16 @@ describe('the ledger', () => {
   it('says what waits out of entries in any number of places', () => {
     const state = corrected(true);
     const entries = () => state.closedSinceBase().at(-1)!;
-    expect(ledgerStanding(entries())).toEqual({ waiting: [null], counted: true });
+    expect(ledgerStanding(entries())).toEqual({
+      waiting: [null],
+      counted: true,
+      cameBack: false,
+    });
     // As a run has them: asked for with nothing in memory.
     const stored = entries();
     state.image.forgetClosed();
     expect(state.redrive(BACK, stored)).toEqual({ outcome: 'redriven' });
-    expect(state.redrive(BACK, stored)).toEqual({ outcome: 'not-waiting' });
+    expect(state.redrive(BACK, stored)).toEqual({ outcome: 'came-back' });
     expect(ledgerStanding([...stored, ...entries()])).toEqual({ waiting: [], counted: false });
     expect(ledgerStanding([])).toEqual({ waiting: [], counted: false });
   });

@@ -135,9 +135,7 @@ describe('an invocation that only answers for its batch', () => {
     const task = world.task();
     expect(await task.deliver(large.slice(0, 10), PLENTY)).toMatchObject({ flips: 0 });
     expect(await task.deliver(large.slice(10), PLENTY)).toMatchObject({ flips: 1 });
-    expect((await world.head()).counts.quarantined).toBe(
-      19 + world.expectedCounts(10).quarantined,
-    );
+    expect((await world.head()).counts.quarantined).toBe(19 + world.expectedCounts(10).quarantined);
   });
 });
 

@@ -82,7 +82,13 @@ describe('what code does with a slice of another plan', () => {
     ['held', 'HEAD was written under a later activation', {}, active(2, ours), 0],
     ['rollback', 'its own plan was left less than the grace ago', {}, active(3, ours), 1_999],
     ['switch', 'its own plan was left as long ago as the grace', {}, active(3, ours), 2_000],
-    ['switch', 'another plan was left', { previous: { ...previous, planHash: theirs } }, active(3, ours), 0],
+    [
+      'switch',
+      'another plan was left',
+      { previous: { ...previous, planHash: theirs } },
+      active(3, ours),
+      0,
+    ],
     ['switch', 'no plan was left', { previous: null }, active(3, ours), 0],
   ] as const)('%s: %s', (kind, _, more, activation, nowMs) => {
     expect(decidePlan({ ...head, ...more }, ours, activation, nowMs, 1_000).kind).toBe(kind);
@@ -253,6 +259,18 @@ describe('a rollback', () => {
     await expectLater(world, 20, 60);
   });
 
+  it('loses nothing after a fallback of the later plan either', async () => {
+    const world = await switched();
+    await world.activate(laterPlan);
+    await world.damage((await world.head()).delta!);
+    const { rewoundTo } = await world.task({}, LATER).deliver(world.batch(40, 45), PLENTY);
+    expect(rewoundTo).toBeGreaterThan(4);
+    await expectLater(world, 20, 45);
+    await world.activate(smallPlan);
+    expect(await world.task().deliver(world.batch(45, 50), PLENTY)).toMatchObject({ rewoundTo: 4 });
+    expect(await world.answers(await world.head())).toEqual(world.expected(50));
+  });
+
   it('replays what was delivered meanwhile, saved or not', async () => {
     const world = await switched({ unsavedAgeMsMax: 10_000 });
     await world.activate(laterPlan);
@@ -277,16 +295,19 @@ describe('a rollback', () => {
     expect(head.digest.count).toBe(45);
   });
 
-  it.each(['damaged', 'trimmed'])('is such a change, too, where the way back is %s', async (what) => {
-    const world = await switched();
-    const { previous } = await world.head();
-    if (what === 'damaged') await world.damage(previous!.delta);
-    else world.source.trim(SHARD, world.records[25]!);
-    const report = await world.task().deliver(world.batch(40, 45), PLENTY);
-    expect(report).toMatchObject({ rewoundTo: null, replayed: 0, folded: 5 });
-    expect(await world.head()).toMatchObject({ status: 'OPEN', timeline: 0, planOrdinal: 3 });
-    expect((await world.head()).digest.count).toBe(45);
-  });
+  it.each(['damaged', 'trimmed'])(
+    'is such a change, too, where the way back is %s',
+    async (what) => {
+      const world = await switched();
+      const { previous } = await world.head();
+      if (what === 'damaged') await world.damage(previous!.delta);
+      else world.source.trim(SHARD, world.records[25]!);
+      const report = await world.task().deliver(world.batch(40, 45), PLENTY);
+      expect(report).toMatchObject({ rewoundTo: null, replayed: 0, folded: 5 });
+      expect(await world.head()).toMatchObject({ status: 'OPEN', timeline: 0, planOrdinal: 3 });
+      expect((await world.head()).digest.count).toBe(45);
+    },
+  );
 
   it('finds what it needs, however often was compacted, and nothing of it stays after the grace', async () => {
     const knobs = { chainLengthMax: 2, retentionGraceMs: 0 };

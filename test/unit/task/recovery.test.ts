@@ -191,7 +191,9 @@ describe('a recovery whose owner died', () => {
         throw new Crash('in its replay');
       },
     };
-    await expect(world.mortalTask(life, {}, { source: log }).recover(PLENTY)).rejects.toThrow(Crash);
+    await expect(world.mortalTask(life, {}, { source: log }).recover(PLENTY)).rejects.toThrow(
+      Crash,
+    );
     expect(await world.head()).toMatchObject({ status: 'RECOVERING', generation: 1, epoch: 1 });
     world.clock.advance(RECOVERY_LEASE_MS - 1);
     await world.task().deliver(world.batch(40, 42), PLENTY);

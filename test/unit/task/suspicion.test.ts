@@ -89,16 +89,21 @@ async function expectPutAside(
 }
 
 describe('a record that kills its environment', () => {
-  it.each([0, 1, 7, 8, 31, 58, 59])('is put aside alone, wherever it lies in its batch: at %i', async (at) => {
-    const world = new TaskWorld(soundLog());
-    const deaths = await untilAnswered(world, [at], (task) => task.deliver(world.records, PLENTY));
-    await expectPutAside(world, [at], 'kills-its-environment');
-    expect(deaths).toBeGreaterThan(2);
-    expect(deaths).toBeLessThan(35);
-    expect(await world.ports.suspicions.read(SLICE)).toSatisfy(
-      (note: unknown) => note === null || (note as { attempts: number }).attempts < 2,
-    );
-  });
+  it.each([0, 1, 7, 8, 31, 58, 59])(
+    'is put aside alone, wherever it lies in its batch: at %i',
+    async (at) => {
+      const world = new TaskWorld(soundLog());
+      const deaths = await untilAnswered(world, [at], (task) =>
+        task.deliver(world.records, PLENTY),
+      );
+      await expectPutAside(world, [at], 'kills-its-environment');
+      expect(deaths).toBeGreaterThan(2);
+      expect(deaths).toBeLessThan(35);
+      expect(await world.ports.suspicions.read(SLICE)).toSatisfy(
+        (note: unknown) => note === null || (note as { attempts: number }).attempts < 2,
+      );
+    },
+  );
 
   it('in a batch of its own needs three deaths', async () => {
     const world = new TaskWorld(soundLog(11));
@@ -225,7 +230,9 @@ describe('a record whose folding throws', () => {
     'is put aside in the same invocation, and its neighbours count once: %j',
     async (ids) => {
       const world = new TaskWorld(soundLog());
-      const report = await world.task({}, { decoder: throwing(...ids) }).deliver(world.records, PLENTY);
+      const report = await world
+        .task({}, { decoder: throwing(...ids) })
+        .deliver(world.records, PLENTY);
       expect(report).toMatchObject({ folded: LENGTH });
       await expectPutAside(world, ids, 'fold-failed');
     },

@@ -64,11 +64,7 @@ export class TaskWorld {
   readonly ports: MemoryPorts;
 
   /** A random log of so many records, or this one. */
-  constructor(
-    log: number | readonly (SmallRecord | null)[],
-    knobs: Partial<Knobs> = {},
-    seed = 5,
-  ) {
+  constructor(log: number | readonly (SmallRecord | null)[], knobs: Partial<Knobs> = {}, seed = 5) {
     this.records = (typeof log === 'number' ? randomLog(log, seed) : log).map(toStreamRecord);
     this.ports = new MemoryPorts(1_000_000, knobs);
     for (const record of this.records) this.source.append(SHARD, record);
@@ -149,7 +145,11 @@ export class TaskWorld {
     if (bytes === null) throw new Error(`${key} is not there`);
     await store.delete([key]);
     const at = bytes.length >> 1;
-    if (how === 'changed') await store.create(key, bytes.map((b, i) => (i === at ? b ^ 1 : b)));
+    if (how === 'changed')
+      await store.create(
+        key,
+        bytes.map((b, i) => (i === at ? b ^ 1 : b)),
+      );
   }
 
   /** Keys of all blobs, with their bytes. */
