@@ -141,6 +141,10 @@ export class Auditor {
     }
     if (head.revision !== before.revision + 1) this.#report('a revision was skipped', sliceId);
     const isSameTimeline = head.timeline === before.timeline;
+    const isBehind = comparePositions(head.cursor, head.delivered) < 0;
+    if (!isSameTimeline && isBehind && head.status !== 'RECOVERING') {
+      this.#report('went back and is open', sliceId);
+    }
     if (isSameTimeline && comparePositions(head.cursor, before.cursor) < 0) {
       this.#report('cursor went back', sliceId);
     }

@@ -54,6 +54,10 @@ export class EnvironmentPool {
     return live.length === 0 ? null : this.#habits.random.pick(live);
   }
 
+  killAll(): void {
+    for (const environment of this.#environments) environment.kill();
+  }
+
   thawAll(): void {
     for (const { connection } of this.#environments) connection.thaw();
   }

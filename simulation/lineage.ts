@@ -82,7 +82,7 @@ export class Lineage {
       const request = requests.find((each) => each.id === id);
       if (request === undefined) throw new Error(`request ${id} is done and was never made`);
       for (const record of request.records) {
-        redriven.push({ afterCount: head.digest.count, ...positionIn(record) });
+        redriven.push({ afterCount: head.digest.count, ...positionOfId(record) });
       }
     }
     return redriven;
@@ -96,7 +96,10 @@ function condemnedBy(delta: Delta, plan: Plan): Map<string, string> {
 }
 
 /** The position that the id of a quarantined record ends with. */
-function positionIn(quarantineId: string): { sequenceNumber: string; subSequence: number } {
+export function positionOfId(quarantineId: string): {
+  sequenceNumber: string;
+  subSequence: number;
+} {
   const [sequence, sub] = (quarantineId.split('/')[2] as string).split('.');
   return { sequenceNumber: String(BigInt(sequence as string)), subSequence: Number(sub) };
 }

@@ -92,6 +92,8 @@ export class Operator {
         return;
       case 'damage':
         act(this.#damage(shard, incident.blobs));
+        // Whoever has a warm memory would not notice.
+        pool.killAll();
         return;
       case 'split':
         if (stream.shards.length < SHARDS_MAX) stream.split(shard);

@@ -37,6 +37,9 @@ export interface ReaderDeps {
 
 const PAGE_ROWS = [2, 7, 50, 1_000, 1_000];
 const ALL = 1_000;
+/** A person looks at a page before asking for the next. */
+const THINKING_RATE = 0.2;
+const THINKING_MS_MAX = 20_000;
 
 export class Reader {
   readonly #deps: ReaderDeps;
@@ -47,6 +50,8 @@ export class Reader {
   /** By slice: what the last status said. */
   readonly #cursors = new Map<string, { readonly timeline: number; readonly cursor: Position }>();
   #answers = 0;
+  /** When the first page of the question at hand was asked for. */
+  #askedMs = 0;
   /** Garbled answers until a question failed for the last time. */
   #garbledBefore = 0;
 
@@ -77,7 +82,7 @@ export class Reader {
 
   /** The whole view; false if the question got no answer. */
   async askView(name: string, limit: number): Promise<boolean> {
-    const { plan, auditor, random } = this.#deps;
+    const { plan, auditor, random, wire } = this.#deps;
     const view = plan.views.find((each) => each.name === name) as Plan['views'][number];
     const order = random.chance(0.2) ? this.#drawOrder(view) : null;
     const question = new URLSearchParams({ limit: String(limit) });
@@ -90,6 +95,7 @@ export class Reader {
       pages.push(page);
       if (page.next === null) break;
       question.set('next', page.next);
+      if (random.chance(THINKING_RATE)) await wire.time.sleep(random.below(THINKING_MS_MAX));
     }
     this.#answers++;
     if (!this.#deps.checks) return true;
@@ -165,8 +171,8 @@ export class Reader {
 
   async #get<T>(path: string, question: URLSearchParams, isFirst: boolean): Promise<T | null> {
     const { wire } = this.#deps;
-    const beganMs = wire.time.nowMs;
-    if (!isFirst) this.#isPinned = true;
+    if (isFirst) this.#askedMs = wire.time.nowMs;
+    else this.#isPinned = true;
     const { statusCode, body } = await this.#ask({
       rawPath: path,
       rawQueryString: question.toString(),
@@ -177,9 +183,9 @@ export class Reader {
     if (statusCode === 200) return JSON.parse(body) as T;
     const isExcused =
       statusCode === 503 ||
-      (statusCode === 410 && !isFirst) ||
+      (statusCode === 410 && this.#deps.isDamaged()) ||
       (statusCode === 500 && (this.#sawGarbled() || this.#deps.isDamaged())) ||
-      wire.time.nowMs - beganMs > this.#deps.keptMs;
+      wire.time.nowMs - this.#askedMs > this.#deps.keptMs;
     if (!isExcused) {
       this.#deps.report('unexpected problem', `${this.#connection.actor} ${path}: ${body}`);
     }

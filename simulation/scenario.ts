@@ -223,7 +223,13 @@ function drawIncidents(random: Random, horizonMs: number, damages: boolean): Inc
     }
   });
   const atMs = random.below(horizonMs);
-  if (damages) incidents.push({ atMs, kind: 'damage', blobs: random.between(1, 4) });
-  else if (random.chance(0.03)) incidents.push({ atMs, kind: 'trim-too-much' });
+  if (damages) {
+    incidents.push({ atMs, kind: 'damage', blobs: random.between(1, 4) });
+    // What came back shortly before may be gone with the newest epochs.
+    for (let count = 0; count < 3; count++) {
+      incidents.push({ atMs: Math.max(0, atMs - random.below(horizonMs / 4)), kind: 'redrive' });
+    }
+  }
+  if (!damages && random.chance(0.03)) incidents.push({ atMs, kind: 'trim-too-much' });
   return incidents.sort((a, b) => a.atMs - b.atMs);
 }

@@ -3,6 +3,7 @@
  * nothing goes wrong any more, and within a bound of virtual time everything must be there (liveness).
  */
 import { Aggregator } from '../core/aggregator.ts';
+import type { Head } from '../core/checkpoint/head.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { comparePositions } from '../core/position.ts';
@@ -19,6 +20,7 @@ import { Operator } from './operator.ts';
 import { produce, type RecordGenerator } from './producer.ts';
 import { Random } from './random.ts';
 import { Reader } from './reader.ts';
+import { areDone, differenceOfRequests } from './request-check.ts';
 import type { Scenario } from './scenario.ts';
 import { createSharedStores, type SharedStores } from './shared-stores.ts';
 import { type SimShard, SimStream } from './sim-stream.ts';
@@ -209,6 +211,7 @@ export class World {
         return (await this.#pool.invoke(event, shard.id)).outcome === 'returned';
       });
     }
+    await this.#checkRequests();
     for (const { id } of this.#stream.shards) {
       const head = this.#auditor.head(id);
       if (head !== null && this.#checks) await this.#auditor.audit(head);
@@ -220,6 +223,21 @@ export class World {
     }
     await this.#insist('quarantine', () => reader.askQuarantine());
     await this.#insist('status', async () => (await reader.askStatus()) !== null);
+  }
+
+  async #checkRequests(): Promise<void> {
+    const { inbox } = this.#stores.shared;
+    for (const { id } of this.#stream.shards) {
+      if (this.#auditor.head(id) === null || this.#operator.isGapped(id)) continue;
+      await this.#insist(`requests of ${id}`, async () => {
+        await this.#pool.invoke({ tidemark: 'tick', shardId: id }, id);
+        return areDone(this.#auditor.head(id) as Head, inbox);
+      });
+      if (!this.#checks) continue;
+      const head = this.#auditor.head(id) as Head;
+      const wrong = await differenceOfRequests(head, inbox, this.#auditor);
+      if (wrong !== null) this.#report('wrong request', `${id}: ${wrong}`);
+    }
   }
 
   async #insist(what: string, ask: () => Promise<boolean>): Promise<void> {

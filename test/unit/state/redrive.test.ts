@@ -211,7 +211,11 @@ describe('the ledger', () => {
     state.image.forgetClosed();
     expect(state.redrive(BACK, stored)).toEqual({ outcome: 'redriven' });
     expect(state.redrive(BACK, stored)).toEqual({ outcome: 'came-back' });
-    expect(ledgerStanding([...stored, ...entries()])).toEqual({ waiting: [], counted: false });
-    expect(ledgerStanding([])).toEqual({ waiting: [], counted: false });
+    expect(ledgerStanding([...stored, ...entries()])).toEqual({
+      waiting: [],
+      counted: false,
+      cameBack: true,
+    });
+    expect(ledgerStanding([])).toEqual({ waiting: [], counted: false, cameBack: false });
   });
 });
