@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { shrinkScenario } from '../simulation/shrink.ts';
 import { type SeedVerdict, simulateSeed } from '../simulation/simulation.ts';
-import { smallPlan, smallRecords } from '../simulation/small-pipeline.ts';
+import { otherSmallPlans, smallPlan, smallRecords } from '../simulation/small-pipeline.ts';
 
 interface Share {
   readonly from: number;
@@ -27,7 +27,7 @@ interface Tally {
 }
 
 const SHARE = 'TIDEMARK_SIM_SHARE';
-const small = { plan: smallPlan, records: smallRecords };
+const small = { plan: smallPlan, otherPlans: otherSmallPlans, records: smallRecords };
 
 const share = process.env[SHARE];
 const seed = process.env['SIM_SEED'];

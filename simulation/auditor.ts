@@ -32,7 +32,8 @@ export interface EpochNumber extends Pick<Head, 'sliceId' | 'shardId' | 'timelin
 const ROWS_MAX = '10000';
 
 export class Auditor {
-  readonly #plan: Plan;
+  /** By hash: every plan that may be active. */
+  readonly #plans: ReadonlyMap<string, Plan>;
   readonly #stream: SimStream;
   /** With blobs as they were written. */
   readonly #stores: SharedPorts;
@@ -46,18 +47,19 @@ export class Auditor {
   #audited = 0;
 
   constructor(
-    plan: Plan,
+    plans: readonly Plan[],
     stream: SimStream,
     stores: SharedPorts,
     auditEvery: number,
     report: Report,
+    mayRefuse: () => boolean,
   ) {
-    this.#plan = plan;
+    this.#plans = new Map(plans.map((plan) => [plan.hash, plan]));
     this.#stream = stream;
     this.#stores = stores;
     this.#auditEvery = auditEvery;
     this.#report = report;
-    this.#lineage = new Lineage(plan, stores.blobs, stores.inbox);
+    this.#lineage = new Lineage(this.#plans, stores.blobs, stores.inbox, mayRefuse);
   }
 
   /** HEADs that were restored and compared. */
@@ -115,8 +117,10 @@ export class Auditor {
     let recount = this.#recounts.get(key);
     if (recount === undefined) {
       const records: readonly LoggedRecord[] = shard.log.slice(0, count);
-      const { redriven, condemned } = facts;
-      recount = recountShard(this.#plan, shardId, records, redriven, { condemned });
+      const { redriven, condemned, plans } = facts;
+      const [first, ...laterPlans] = plans;
+      const plan = first?.plan ?? ([...this.#plans.values()][0] as Plan);
+      recount = recountShard(plan, shardId, records, redriven, { condemned, laterPlans });
       this.#recounts.set(key, recount);
     }
     return recount;
@@ -140,6 +144,13 @@ export class Auditor {
       this.#report('delivered went back', sliceId);
     }
     if (head.revision !== before.revision + 1) this.#report('a revision was skipped', sliceId);
+    if (head.epoch !== before.epoch && head.epoch !== before.epoch + 1) {
+      this.#report('an epoch was skipped or used twice', sliceId);
+    }
+    if (before.status === 'RECOVERING' && head.status === 'OPEN') {
+      const reached = comparePositions(head.cursor, before.delivered) >= 0;
+      if (!reached) this.#report('opened before it had caught up', sliceId);
+    }
     const isSameTimeline = head.timeline === before.timeline;
     const isBehind = comparePositions(head.cursor, head.delivered) < 0;
     if (!isSameTimeline && isBehind && head.status !== 'RECOVERING') {
@@ -163,11 +174,12 @@ export class Auditor {
     const counts = countsText(head.counts);
     const expectedCounts = countsText(recount.counts);
     if (counts !== expectedCounts) return `${counts}, expected ${expectedCounts}`;
-    const checkpoint = await restore(this.#plan, head, this.#stores.blobs);
-    const expected = mergeRecounts(this.#plan, [recount]);
-    for (const view of this.#plan.views) {
+    const plan = this.#plans.get(head.planHash) as Plan;
+    const checkpoint = await restore(plan, head, this.#stores.blobs);
+    const expected = mergeRecounts(plan, [recount]);
+    for (const view of plan.views) {
       const found = await this.#rowsOf(view, head, checkpoint);
-      const difference = differenceOfView(this.#plan, view, expected.get(view.name), found);
+      const difference = differenceOfView(plan, view, expected.get(view.name), found);
       if (difference !== null) return `view ${view.name}: ${difference}`;
     }
     return null;
@@ -178,7 +190,8 @@ export class Auditor {
     head: Head,
     checkpoint: Awaited<ReturnType<typeof restore>>,
   ): Promise<FoundRows> {
-    const request = parseViewRequest(this.#plan, view.name, [['limit', ROWS_MAX]]);
+    const { plan } = checkpoint.image;
+    const request = parseViewRequest(plan, view.name, [['limit', ROWS_MAX]]);
     if (!request.ok) throw new Error(request.problem.detail);
     const { sliceId, status, base, delta } = head;
     const pinned = { sliceId, status, waits: false, base, delta };

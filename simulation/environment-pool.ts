@@ -54,6 +54,13 @@ export class EnvironmentPool {
     return live.length === 0 ? null : this.#habits.random.pick(live);
   }
 
+  /** The function was deployed anew: environments of before take no more invocations, and end. */
+  retire(afterMs: () => number): void {
+    for (const environment of this.#environments) {
+      this.#wire.time.after(afterMs(), () => environment.kill());
+    }
+  }
+
   killAll(): void {
     for (const environment of this.#environments) environment.kill();
   }

@@ -20,15 +20,17 @@ export interface Circumstances {
   readonly isGapped: boolean;
   /** Records of the shard were trimmed while the invocation ran. */
   readonly sawTrim: boolean;
+  /** Another plan was activated at some time: code of the one before may be asked still. */
+  readonly plansChanged: boolean;
 }
 
 export function isExcused(
   { fault, asked, tookMs, sawGarbled }: ThrownFault,
-  { keptMs, isGapped, sawTrim }: Circumstances,
+  { keptMs, isGapped, sawTrim, plansChanged }: Circumstances,
 ): boolean {
   if (fault instanceof TransientFault || fault instanceof BehindFault) return true;
-  // Nobody but a person who asks for a base is told to wait.
-  if (fault instanceof HeldFault) return asked === 'checkpoint';
+  // Nobody but a person who asks for a base is told to wait, and code whose plan is no longer active.
+  if (fault instanceof HeldFault) return asked === 'checkpoint' || plansChanged;
   if (fault instanceof ReplayGapFault) return isGapped || sawTrim;
   if (fault instanceof MissingBlob && tookMs > keptMs) return true;
   return fault instanceof CorruptStateFault && (sawGarbled || (isGapped && asked !== 'deliver'));

@@ -8,18 +8,23 @@ import { type BlobReference, blobKey } from '../core/checkpoint/names.ts';
 import { applyDelta } from '../core/checkpoint/restore.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import type { BlobStore, Inbox } from '../core/ports.ts';
-import { SliceImage } from '../core/state/slice-image.ts';
-import { type Redriven, recordId } from './recount.ts';
+import type { Position } from '../core/position.ts';
+import { isLedgerKeyOf, ledgerStanding } from '../core/state/ledger-standing.ts';
+import { type ClosedEntry, SliceImage } from '../core/state/slice-image.ts';
+import type { QuarantineEntry } from '../core/state/state-change.ts';
+import { type PlanSpan, type Redriven, recordId } from './recount.ts';
 
 export interface EpochFacts {
   readonly redriven: readonly Redriven[];
+  /** The plans that it ran by, the first from the beginning. */
+  readonly plans: readonly PlanSpan[];
   /** By record: the reason for which it was put aside unread. */
   readonly condemned: ReadonlyMap<string, string>;
   /** The same text: the same facts. */
   readonly text: string;
 }
 
-const NONE: EpochFacts = { redriven: [], condemned: new Map(), text: '' };
+const NONE: EpochFacts = { redriven: [], plans: [], condemned: new Map(), text: '' };
 /** What the core itself decides about a record; no rule about records gives these reasons. */
 const UNREAD = 'kills-its-environment';
 
@@ -29,15 +34,24 @@ export interface SoundStores {
 }
 
 export class Lineage {
-  readonly #plan: Plan;
+  /** By hash. */
+  readonly #plans: ReadonlyMap<string, Plan>;
   readonly #blobs: SoundStores;
   readonly #inbox: Inbox;
+  readonly #mayRefuse: () => boolean;
   /** By the nonce of the epoch's delta. */
   readonly #facts = new Map<string, EpochFacts>();
   readonly #byNumber = new Map<string, EpochFacts>();
 
-  constructor(plan: Plan, blobs: SoundStores, inbox: Inbox) {
-    this.#plan = plan;
+  /** `mayRefuse`: whether a slice's owner may have found a run that it could not read, and refused for it. */
+  constructor(
+    plans: ReadonlyMap<string, Plan>,
+    blobs: SoundStores,
+    inbox: Inbox,
+    mayRefuse: () => boolean,
+  ) {
+    this.#mayRefuse = mayRefuse;
+    this.#plans = plans;
     this.#blobs = blobs;
     this.#inbox = inbox;
   }
@@ -65,32 +79,51 @@ export class Lineage {
     if (bytes === null) throw new Error(`HEAD names ${reference.nonce}, which was never written`);
     const delta = decodeDelta(bytes, head.sliceId, reference);
     const before = this.#facts.get(delta.predecessors.at(-1)?.nonce ?? '') ?? NONE;
-    const redriven = await this.#redrivenBy(delta, head);
-    const condemned = condemnedBy(delta, this.#plan);
-    if (redriven.length === 0 && condemned.size === 0) return before;
+    const plan = this.#plans.get(delta.planHash);
+    if (plan === undefined) throw new Error(`plan ${delta.planHash} was never active`);
+    const image = new SliceImage(plan);
+    const condemned = condemnedBy(applyDelta(image, delta));
+    const redriven = await this.#redrivenBy(delta, head, image);
+    const isChange = before.plans.at(-1)?.plan !== plan;
+    if (redriven.length === 0 && condemned.size === 0 && !isChange) return before;
+    const span = {
+      plan,
+      afterCount: before.plans.length === 0 ? 0 : head.digest.count,
+      redrivenBefore: before.redriven.length,
+    };
     const all = {
       redriven: [...before.redriven, ...redriven],
+      plans: isChange ? [...before.plans, span] : before.plans,
       condemned: new Map([...before.condemned, ...condemned]),
     };
-    return { ...all, text: JSON.stringify([all.redriven, [...all.condemned.keys()]]) };
+    const spans = all.plans.map((each) => [each.plan.hash, each.afterCount, each.redrivenBefore]);
+    const text = JSON.stringify([all.redriven, spans, [...all.condemned.keys()]]);
+    return { ...all, text };
   }
 
-  async #redrivenBy(delta: Delta, head: Head): Promise<Redriven[]> {
+  async #redrivenBy(delta: Delta, head: Head, image: SliceImage): Promise<Redriven[]> {
+    const ledger = image.closed.at(-1) as ClosedEntry[];
     const redriven: Redriven[] = [];
     for (const id of delta.requestsDone) {
       const requests = await this.#inbox.list(head.sliceId, null, 10_000);
       const request = requests.find((each) => each.id === id);
       if (request === undefined) throw new Error(`request ${id} is done and was never made`);
       for (const record of request.records) {
-        redriven.push({ afterCount: head.digest.count, ...positionOfId(record) });
+        const position = positionOfId(record);
+        if (this.#mayRefuse() && !cameBack(position, ledger)) continue;
+        redriven.push({ afterCount: head.digest.count, ...position });
       }
     }
     return redriven;
   }
 }
 
-function condemnedBy(delta: Delta, plan: Plan): Map<string, string> {
-  const quarantined = applyDelta(new SliceImage(plan), delta);
+/** True if these entries of the ledger mark the record as come back. */
+function cameBack(position: Position, ledger: readonly ClosedEntry[]): boolean {
+  return ledgerStanding(ledger.filter(({ key }) => isLedgerKeyOf(position, key))).cameBack;
+}
+
+function condemnedBy(quarantined: readonly QuarantineEntry[]): Map<string, string> {
   const unread = quarantined.filter(({ reason }) => reason === UNREAD);
   return new Map(unread.map((record) => [recordId(record), record.reason]));
 }

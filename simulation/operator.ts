@@ -26,6 +26,8 @@ export interface OperatorDeps {
   /** Takes the faults of what goes on by itself. */
   readonly act: (work: Promise<unknown>) => void;
   readonly replaceMapping: (from: 'LATEST' | 'TRIM_HORIZON', afterMs: number) => void;
+  /** Makes a plan the active one. */
+  readonly activate: (plan: number) => Promise<void>;
   readonly jumpClock: (actor: string, byMs: number) => void;
 }
 
@@ -107,6 +109,9 @@ export class Operator {
       case 'trim-too-much':
         this.#trimTooMuch(shard);
         return;
+      case 'change-plan':
+        act(this.#deps.activate(incident.plan));
+        return;
       case 'restart':
         pool.pick()?.kill();
         return;
@@ -164,7 +169,8 @@ export class Operator {
   #spareCount(shard: SimShard): number {
     const head = this.#deps.auditor.head(shard.id);
     if (!this.#deps.trimsForFallback || head === null) return this.#doneCount(shard);
-    return recordsUpTo(shard, head.replayFrom);
+    const forRollback = head.previous?.cursor ?? head.replayFrom;
+    return Math.min(recordsUpTo(shard, head.replayFrom), recordsUpTo(shard, forRollback));
   }
 
   /** Records that the shard's slice holds in a checkpoint. */

@@ -64,9 +64,15 @@ function differenceAt(
     .map(({ watermarkMs }) => watermarkMs)
     .filter((watermarkMs) => watermarkMs > Number.NEGATIVE_INFINITY);
   const lowestMs = known.length === 0 ? null : Math.min(...known);
+  const isOlder = recounts.some(
+    ({ views, coveredFromMs }, index) =>
+      epochs[index]?.digest.count !== 0 &&
+      (!views.has(view.name) || (coveredFromMs.get(view.name) ?? -Infinity) > -Infinity),
+  );
   for (const page of pages) {
     const wrong = untruthOf(page, view, lowestMs, epochs);
     if (wrong !== null) return wrong;
+    if (page.complete && isOlder) return 'complete, although the view was not there from the start';
   }
   return null;
 }

@@ -41,6 +41,8 @@ export interface ShardRecount {
   /** What became of records that were brought back, by `recordId`; one that is still bad is `quarantined`. */
   readonly redriven: Map<string, RecordClass>;
   readonly views: ReadonlyMap<string, ReadonlyMap<string, RecountRow>>;
+  /** Of views that were not there from the beginning: windows before it may lack records. */
+  readonly coveredFromMs: ReadonlyMap<string, number>;
 }
 
 /** What became of one record at its turn. */
@@ -58,7 +60,16 @@ export interface RecordFate {
   readonly newestMs: number;
 }
 
+/** From here on the shard's slice ran by another plan. */
+export interface PlanSpan {
+  readonly plan: Plan;
+  readonly afterCount: number;
+  /** Redrives that were done before. */
+  readonly redrivenBefore: number;
+}
+
 export interface RecountOptions {
+  readonly laterPlans?: readonly PlanSpan[];
   /** Put aside unread, by `recordId`, with a reason. */
   readonly condemned?: ReadonlyMap<string, string>;
   readonly observe?: (fate: RecordFate) => void;
@@ -70,17 +81,32 @@ export function recountShard(
   _shardId: string,
   records: readonly LoggedRecord[],
   redriven: readonly Redriven[] = [],
-  { condemned, observe }: RecountOptions = {},
+  { condemned, observe, laterPlans = [] }: RecountOptions = {},
 ): ShardRecount {
   const recount = new Recount(plan);
+  const inOrder = [...redriven].sort((a, b) => a.afterCount - b.afterCount);
+  let plans = 0;
+  let requests = 0;
+  /** Changes of plan and redrives that were done once so many records were folded, in their order. */
+  const interrupt = (count: number) => {
+    for (;;) {
+      const span = laterPlans[plans];
+      const request = inOrder[requests];
+      if (span !== undefined && span.afterCount <= count && span.redrivenBefore <= requests) {
+        recount.adopt(span.plan);
+        plans++;
+      } else if (request !== undefined && request.afterCount <= count) {
+        recount.redrive(request, records);
+        requests++;
+      } else return;
+    }
+  };
   for (const [index, record] of records.entries()) {
-    for (const each of redriven) if (each.afterCount === index) recount.redrive(each, records);
+    interrupt(index);
     const fate = recount.fold(record, condemned?.get(recordId(record)));
     observe?.(fate);
   }
-  for (const each of redriven) {
-    if (each.afterCount >= records.length) recount.redrive(each, records);
-  }
+  interrupt(Number.POSITIVE_INFINITY);
   return recount;
 }
 
@@ -94,6 +120,8 @@ export function mergeRecounts(
     for (const [name, rows] of views) {
       for (const row of rows.values()) {
         const { view, key, windowStartMs } = row;
+        // A shard may still run by another plan.
+        if (!plan.views.some((each) => each.name === name && each.hash === view.hash)) continue;
         rowOf(merged.get(name) as Rows, view, key, windowStartMs).addAll(row);
       }
     }
@@ -105,9 +133,9 @@ export function mergeRecounts(
 type Outcome = Pick<RecordFate, 'outcome'> & Partial<RecordFate>;
 
 class Recount implements ShardRecount {
-  readonly #plan: Plan;
-  readonly #judge: RecordJudge;
-  readonly #calendar: LocalCalendar;
+  #plan: Plan;
+  #judge: RecordJudge;
+  #calendar: LocalCalendar;
   /** By id: the watermark from which on it is forgotten. */
   readonly #idKeptUntilMs = new Map<string, number>();
   /** Views that put a record aside as late, by `recordId`; the id of one that folded elsewhere is its own. */
@@ -124,7 +152,9 @@ class Recount implements ShardRecount {
   };
   readonly quarantined = new Map<string, string>();
   readonly redriven = new Map<string, RecordClass>();
-  readonly views: Map<string, Rows>;
+  views: Map<string, Rows>;
+  readonly coveredFromMs = new Map<string, number>();
+  #count = 0;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -133,10 +163,32 @@ class Recount implements ShardRecount {
     this.views = emptyViews(plan);
   }
 
+  /** Views of the same meaning keep their rows, others begin here. */
+  adopt(plan: Plan): void {
+    const before = this.#plan;
+    const isKept = (view: ViewPlan) =>
+      before.views.some(({ name, hash }) => name === view.name && hash === view.hash);
+    const rows = this.views;
+    this.views = emptyViews(plan);
+    for (const view of plan.views) {
+      if (isKept(view)) this.views.set(view.name, rows.get(view.name) as Rows);
+      else {
+        const fromMs = this.#count === 0 ? Number.NEGATIVE_INFINITY : this.newestMs + 1;
+        this.coveredFromMs.set(view.name, fromMs);
+      }
+    }
+    // Views that both have are deduped alike; without one, the ids may be of another field.
+    if (!plan.views.some(isKept)) this.#idKeptUntilMs.clear();
+    this.#plan = plan;
+    this.#calendar = calendarOf(plan.zone);
+    this.#judge = new RecordJudge(plan, this.#calendar);
+  }
+
   fold(record: LoggedRecord, condemned?: string): RecordFate {
     const { watermarkMs, newestMs } = this;
     const fate = this.#foldAny(record, condemned);
     this.counts[fate.outcome]++;
+    this.#count++;
     return { reason: null, judged: null, lateFor: [], ...fate, record, watermarkMs, newestMs };
   }
 
@@ -200,8 +252,12 @@ class Recount implements ShardRecount {
     this.counts[outcome]++;
   }
 
-  #bringBack(record: JudgedRecord, views = this.#plan.views): RecordClass {
-    const taking = views.filter((view) => selects(view, record));
+  #bringBack(record: JudgedRecord, aside: readonly ViewPlan[] | undefined): RecordClass {
+    const taking = this.#plan.views.filter(
+      (view) =>
+        selects(view, record) &&
+        (aside === undefined || aside.some(({ name }) => name === view.name)),
+    );
     for (const view of taking) this.#put(view, record);
     if (taking.length === 0) return 'unmatched';
     this.#keepId(record);

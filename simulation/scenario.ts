@@ -39,6 +39,8 @@ export type Incident = { readonly atMs: number } & (
   | { readonly kind: 'checkpoint' | 'recover' | 'redrive' | 'split' | 'merge' | 'trim' | 'restart' }
   /** Stored blobs of a slice are damaged or lost; what the oldest epoch that it keeps needs stays sound. */
   | { readonly kind: 'damage'; readonly blobs: number }
+  /** Another pipeline file is activated, or one of before again: the `plan`-th of those that there are. */
+  | { readonly kind: 'change-plan'; readonly plan: number }
   | { readonly kind: 'clock-jump'; readonly byMs: number }
   | { readonly kind: 'partition'; readonly port: string; readonly durationMs: number }
   /** The mapping is deleted, and made again after a while. */
@@ -123,7 +125,11 @@ export function drawScenario(seed: number): Scenario {
     auditEvery: random.pick([1, 3, 10]),
     knobs: drawKnobs(random, functionTimeoutMs),
     callFaults: isCalm ? [] : drawCallFaults(random),
-    incidents: isCalm ? [] : drawIncidents(random, horizonMs, damages),
+    incidents: isCalm
+      ? []
+      : [...drawIncidents(random, horizonMs, damages), ...drawChanges(random, horizonMs)].sort(
+          (a, b) => a.atMs - b.atMs,
+        ),
   };
 }
 
@@ -138,6 +144,7 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
     replayChunkRecords: random.pick([1, 3, 10, 1_000]),
     flipReserveMs: Math.min(random.pick([100, 1_000, 5_000]), functionTimeoutMs / 2),
     unsavedAgeMsMax: random.pick([0, 0, 2_000, 30_000]),
+    rollbackGraceMs: random.pick([20_000, DEFAULT_KNOBS.rollbackGraceMs]),
     recoveryLeaseMs: random.pick([5_000, DEFAULT_KNOBS.recoveryLeaseMs]),
     headWriteAttemptsMax: random.pick([1, 2, DEFAULT_KNOBS.headWriteAttemptsMax]),
   };
@@ -232,4 +239,14 @@ function drawIncidents(random: Random, horizonMs: number, damages: boolean): Inc
   }
   if (!damages && random.chance(0.03)) incidents.push({ atMs, kind: 'trim-too-much' });
   return incidents.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** One plan after another, and often back. */
+function drawChanges(random: Random, horizonMs: number): Incident[] {
+  if (!random.chance(0.3)) return [];
+  return Array.from({ length: random.between(1, 4) }, () => ({
+    atMs: random.below(horizonMs),
+    kind: 'change-plan' as const,
+    plan: random.below(3),
+  }));
 }

@@ -10,6 +10,8 @@ import { type Failure, type RunResult, World } from './world.ts';
 
 export interface SimulationOptions {
   readonly plan: Plan;
+  /** Plans of the same pipeline that may become active instead. */
+  readonly otherPlans?: readonly Plan[];
   /** Called once a run: it makes a generator that begins anew. */
   readonly records: () => RecordGenerator;
   readonly seed: number;
@@ -39,9 +41,9 @@ export async function simulateSeed(options: SimulationOptions): Promise<SeedVerd
 }
 
 function simulateOnce(
-  { plan, records }: SimulationOptions,
+  { plan, otherPlans = [], records }: SimulationOptions,
   scenario: Scenario,
   checks: boolean,
 ): Promise<RunResult> {
-  return withoutReality(() => new World(plan, scenario, records(), checks).run());
+  return withoutReality(() => new World([plan, ...otherPlans], scenario, records(), checks).run());
 }

@@ -48,11 +48,27 @@ const smallPipeline = {
   },
 } as const;
 
-export const smallPlan: Plan = (() => {
-  const parsed = parsePlan(smallPipeline);
+export const smallPlan: Plan = planOf(smallPipeline);
+
+/** What it may be changed to: some views other, one gone, one new; and other times, so that all begin anew. */
+export const otherSmallPlans: readonly Plan[] = [
+  planOf({
+    ...smallPipeline,
+    views: {
+      ...smallPipeline.views,
+      daily: undefined,
+      dropped: { ...smallPipeline.views.dropped, window: { tumbling: '20s' } },
+      refunds: { category: 'refund', window: { tumbling: '1m' }, aggregates: few },
+    },
+  }),
+  planOf({ ...smallPipeline, time: { ...smallPipeline.time, lateness: '8s' } }),
+];
+
+function planOf(pipeline: object): Plan {
+  const parsed = parsePlan(JSON.parse(JSON.stringify(pipeline)));
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return parsed.plan;
-})();
+}
 
 const BAD_BYTES: readonly Uint8Array[] = [
   encodeText('{"broken'),

@@ -46,12 +46,15 @@ export interface RunResult {
 /** When a simulation begins, as its clocks say. */
 const EPOCH_MS = 1_760_000_000_000;
 const EVENTS_MAX = 400_000;
+const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
 const FINAL_ATTEMPTS_MAX = 10;
 const FINAL_PAUSE_MS = 120_000;
 
 export class World {
-  readonly #plan: Plan;
+  readonly #plans: readonly Plan[];
+  #plan: Plan;
+  #activations = 0;
   readonly #scenario: Scenario;
   readonly #generate: RecordGenerator;
   readonly #random: Random;
@@ -72,9 +75,15 @@ export class World {
   #isCalm = false;
 
   /** Without `checks` the same happens, and nobody looks whether it is right. */
-  constructor(plan: Plan, scenario: Scenario, generate: RecordGenerator, checks: boolean) {
+  constructor(
+    plans: readonly Plan[],
+    scenario: Scenario,
+    generate: RecordGenerator,
+    checks: boolean,
+  ) {
     this.#checks = checks;
-    this.#plan = plan;
+    this.#plans = plans;
+    this.#plan = plans[0] as Plan;
     this.#scenario = scenario;
     this.#generate = generate;
     this.#random = new Random(`run ${scenario.seed}`);
@@ -87,7 +96,9 @@ export class World {
     });
     const auditEvery = checks ? scenario.auditEvery : Number.POSITIVE_INFINITY;
     const { sound } = this.#stores;
-    this.#auditor = new Auditor(plan, this.#stream, sound, auditEvery, this.#report);
+    const garbles = scenario.callFaults.some(({ kind }) => kind === 'garbled');
+    const mayRefuse = () => garbles || this.#operator.hasDamaged;
+    this.#auditor = new Auditor(plans, this.#stream, sound, auditEvery, this.#report, mayRefuse);
     this.#pool = new EnvironmentPool(
       this.#wire,
       {
@@ -110,12 +121,14 @@ export class World {
       pool: this.#pool,
       auditor: this.#auditor,
       random: this.#random.fork('operator'),
+      activate: (index) => this.#activate(index),
       replaceMapping: (from, afterMs) => this.#act(this.#replaceMapping(from, afterMs)),
       jumpClock: (actor, byMs) => this.#skewMs.set(actor, (this.#skewMs.get(actor) ?? 0) + byMs),
     });
   }
 
   async run(): Promise<RunResult> {
+    await this.#register(this.#plan);
     for (let index = 0; index < this.#scenario.mappings; index++) this.#addMapping('TRIM_HORIZON');
     for (let index = 0; index < this.#scenario.readers; index++) {
       const reader = this.#newReader(`reader-${index + 1}`);
@@ -188,7 +201,8 @@ export class World {
     const tip = shard.log.at(-1);
     if (tip === undefined || this.#operator.isGapped(shard.id)) return true;
     const head = this.#auditor.head(shard.id);
-    return head !== null && comparePositions(head.cursor, tip) === 0;
+    if (head === null || head.planHash !== this.#plan.hash) return false;
+    return comparePositions(head.cursor, tip) === 0;
   }
 
   #standing(): string {
@@ -267,7 +281,7 @@ export class World {
   #newReader(name: string): Reader {
     const connection = new Connection(name, this.#wire, null);
     const deps = {
-      plan: this.#plan,
+      activePlan: () => this.#plan,
       wire: this.#wire,
       stream: this.#stream,
       auditor: this.#auditor,
@@ -296,6 +310,21 @@ export class World {
     return mapping;
   }
 
+  /** Deploys another plan: new environments carry it at once, those of before go on for a while. */
+  async #activate(index: number): Promise<void> {
+    const plan = this.#plans[index];
+    if (plan === undefined || plan === this.#plan) return;
+    this.#plan = plan;
+    const random = this.#random.fork(`deployment ${this.#activations}`);
+    this.#pool.retire(() => random.below(RETIREMENT_MS_MAX));
+    await this.#register(plan);
+  }
+
+  async #register({ hash }: Plan): Promise<void> {
+    const ordinal = ++this.#activations;
+    await this.#stores.shared.plans.activate({ ordinal, hash, pipeline: '' });
+  }
+
   async #replaceMapping(from: 'LATEST' | 'TRIM_HORIZON', afterMs: number): Promise<void> {
     this.#mappings.at(-1)?.stop();
     await this.#time.sleep(afterMs);
@@ -309,6 +338,7 @@ export class World {
       keptMs: this.#keptMs,
       isGapped: this.#operator.isGapped(shardId),
       sawTrim: beganMs < this.#operator.trimmedMs(shardId),
+      plansChanged: this.#activations > 1,
     };
     if (isExcused(thrown, circumstances)) return;
     const kind = fault instanceof Error ? fault.name : 'no error';

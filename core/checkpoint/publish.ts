@@ -244,7 +244,7 @@ interface ReadMerge extends RunMerge {
 async function readMerge(
   merge: RunMerge,
   sliceId: string,
-  { views }: SliceImage,
+  { views, sinceEpoch }: SliceImage,
   blobs: BlobStores,
 ): Promise<ReadMerge> {
   const entries: ClosedEntry[][] = views.map(() => []);
@@ -259,6 +259,7 @@ async function readMerge(
         const index = views.findIndex(
           ({ name, hash }) => name === block.name && hash === block.hash,
         );
+        if (index < 0 || run.epoch < (sinceEpoch[index] as number)) continue;
         for (const entry of block.entries) entries[index]?.push(entry);
       }
       assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');

@@ -42,10 +42,10 @@ export async function rewind(
 ): Promise<RewindOutcome> {
   const { checkpoint, base, plan, planOrdinal, previous } = target;
   const { image, chain, baseCursor } = checkpoint;
-  image.adoptPlan();
   const nowMs = ports.clock.nowMs();
   const { sliceId } = head;
   const epoch = head.epoch + 1;
+  image.adoptPlan(epoch);
   const timeline = head.timeline + 1;
   const name = { kind: 'delta', timeline, epoch, nonce: ports.nonces.nonce() } as const;
   const kept = predecessorsOf({ base, collectBelow: head.collectBelow }, chain);

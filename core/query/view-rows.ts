@@ -255,8 +255,10 @@ async function eachClosed(
       damaged.push({ slice: sliceId, epoch: run.epoch });
     }
   };
-  const scans = parts.flatMap(({ pinned, checkpoint }) =>
-    checkpoint.manifest.runs.map((run) => scan(pinned.sliceId, run)),
+  const scans = parts.flatMap(({ pinned, checkpoint: { manifest, image } }) =>
+    manifest.runs
+      .filter(({ epoch }) => epoch >= (image.sinceEpoch[viewIndex] as number))
+      .map((run) => scan(pinned.sliceId, run)),
   );
   await Promise.all(scans);
   return damaged.sort((a, b) => a.epoch - b.epoch);

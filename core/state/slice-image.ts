@@ -48,6 +48,8 @@ export class SliceImage {
    * Infinity: the view is not in what was stored.
    */
   readonly coveredFromMs: number[];
+  /** The epoch in which a view began: runs of before may hold an earlier one of the same meaning, which is over. */
+  readonly sinceEpoch: number[];
   progress: FoldProgress = {
     position: START,
     watermarkMs: Number.NEGATIVE_INFINITY,
@@ -65,6 +67,7 @@ export class SliceImage {
     this.windows = this.views.map((view) => createWindowAssigner(view.window, plan.zone));
     this.closed = this.views.map(() => []);
     this.coveredFromMs = this.views.map(() => Number.NEGATIVE_INFINITY);
+    this.sinceEpoch = this.views.map(() => 0);
   }
 
   get entryCount(): number {
@@ -89,10 +92,12 @@ export class SliceImage {
           progress.newestMs = progress.watermarkMs + this.plan.latenessMs;
         }
       },
-      view: (name, hash, coveredFromMs) => {
+      view: (name, hash, coveredFromMs, sinceEpoch) => {
         view = this.#viewIndex(name, hash, foreign);
         listed.add(view);
-        if (view >= 0) this.coveredFromMs[view] = coveredFromMs;
+        if (view < 0) return;
+        this.coveredFromMs[view] = coveredFromMs;
+        this.sinceEpoch[view] = sinceEpoch;
       },
       entry: (section, windowStartMs, key, accumulators) => {
         if (view < 0) return;
@@ -120,13 +125,14 @@ export class SliceImage {
     return quarantined;
   }
 
-  /** Views that the stored state did not have begin here. */
-  adoptPlan(): void {
+  /** Views that the stored state did not have begin here, in the epoch that is about to be written. */
+  adoptPlan(epoch: number): void {
     const { newestMs, digest } = this.progress;
     const beginsMs = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
     for (const index of this.plan.views.keys()) {
       if (this.coveredFromMs[index] === Number.POSITIVE_INFINITY) {
         this.coveredFromMs[index] = beginsMs;
+        this.sinceEpoch[index] = epoch;
       }
     }
   }
@@ -168,12 +174,13 @@ export class SliceImage {
       progress: this.progress,
       views: this.views.map((view, index) => {
         const coveredFromMs = this.coveredFromMs[index] as number;
+        const sinceEpoch = this.sinceEpoch[index] as number;
         const table = this.tables[index] as ViewTable;
         const open = table.windowStarts().map((windowStartMs) => ({
           windowStartMs,
           entries: [...table.window(windowStartMs)].map(([key, slot]) => ({ key, table, slot })),
         }));
-        return { view, coveredFromMs, open, closed: [], late: [] };
+        return { view, coveredFromMs, sinceEpoch, open, closed: [], late: [] };
       }),
       dedupeIds: [this.dedupeIds],
       quarantined: [],
@@ -214,6 +221,7 @@ export class SliceImage {
     for (const startMs of table.windowStarts()) table.removeWindow(startMs);
     (this.closed[index] as ClosedEntry[]).length = 0;
     this.coveredFromMs[index] = Number.POSITIVE_INFINITY;
+    this.sinceEpoch[index] = Number.POSITIVE_INFINITY;
   }
 
   #viewIndex(name: string, hash: string, foreign: boolean): number {

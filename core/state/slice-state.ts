@@ -170,6 +170,7 @@ export class SliceState {
       return {
         view,
         coveredFromMs: this.image.coveredFromMs[index] as number,
+        sinceEpoch: this.image.sinceEpoch[index] as number,
         open: windowsOf([overlayTable], this.#isOpen(index)),
         closed: windowsOf([imageTable, overlayTable], (startMs) => !this.#isOpen(index)(startMs)),
         late: windowsOf([this.#overlay.late[index] as ViewTable], () => true),
@@ -182,9 +183,10 @@ export class SliceState {
   #views(): ViewSource[] {
     return this.image.views.map((view: ViewPlan, index) => {
       const coveredFromMs = this.image.coveredFromMs[index] as number;
+      const sinceEpoch = this.image.sinceEpoch[index] as number;
       const tables = [this.image.tables[index], this.#overlay.tables[index]] as ViewTable[];
       const open = windowsOf(tables, this.#isOpen(index));
-      return { view, coveredFromMs, open, closed: [], late: [] };
+      return { view, coveredFromMs, sinceEpoch, open, closed: [], late: [] };
     });
   }
 

@@ -1,7 +1,8 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · digest · counts · views [name, hash, covered from, open, closed, late] · dedupe ids · quarantined
+ *   position · watermark · newest time · digest · counts · views · dedupe ids · quarantined
+ *   view: name, hash, covered from, since, open, closed, late
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
  * key, so the same state has the same bytes, however it came about. Position, digest and counts are totals since the
@@ -54,6 +55,8 @@ export interface ViewSource {
   readonly view: ViewPlan;
   /** See `SliceImage.coveredFromMs`. */
   readonly coveredFromMs: number;
+  /** See `SliceImage.sinceEpoch`. */
+  readonly sinceEpoch: number;
   readonly open: readonly WindowSource[];
   readonly closed: readonly WindowSource[];
   readonly late: readonly WindowSource[];
@@ -72,7 +75,7 @@ export type EntrySection = 'open' | 'closed' | 'late';
 export interface ChangeVisitor {
   progress(progress: FoldProgress): void;
   /** The entries that follow are of this view. */
-  view(name: string, hash: string, coveredFromMs: number): void;
+  view(name: string, hash: string, coveredFromMs: number, sinceEpoch: number): void;
   entry(
     section: EntrySection,
     windowStartMs: number,
@@ -87,10 +90,11 @@ export function encodeChange(source: ChangeSource, writer: ByteWriter): void {
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
   const scratch = new ByteWriter();
-  for (const { view, coveredFromMs, open, closed, late } of source.views) {
+  for (const { view, coveredFromMs, sinceEpoch, open, closed, late } of source.views) {
     writer.string(view.name);
     writer.string(view.hash);
     writer.f64(coveredFromMs);
+    writer.varint(sinceEpoch);
     for (const windows of [open, closed, late]) {
       writer.varint(windows.length);
       for (const window of windows) encodeWindow(view, window, writer, scratch);
@@ -106,7 +110,8 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   const viewCount = reader.varint();
   for (let index = 0; index < viewCount; index++) {
     const [name, hash] = [reader.string(), reader.string()];
-    visitor.view(name, hash, reader.version === 1 ? Number.NEGATIVE_INFINITY : reader.f64());
+    if (reader.version === 1) visitor.view(name, hash, Number.NEGATIVE_INFINITY, 0);
+    else visitor.view(name, hash, reader.f64(), reader.varint());
     for (const section of ['open', 'closed', 'late'] as const) {
       const windowCount = reader.varint();
       for (let window = 0; window < windowCount; window++) decodeWindow(section, reader, visitor);

@@ -160,7 +160,7 @@ export class SliceMemory {
     const next = this.remember(head, checkpoint);
     next.followsSource = (memory?.followsSource ?? false) && !restored;
     next.switchTo = switchTo;
-    if (switchTo !== null) checkpoint.image.adoptPlan();
+    if (switchTo !== null) checkpoint.image.adoptPlan(head.epoch + 1);
     return { outcome: 'reached', memory: next, restored, rewoundTo: null };
   }
 

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { simulateSeed } from '../../simulation/simulation.ts';
-import { smallPlan, smallRecords } from '../../simulation/small-pipeline.ts';
+import { otherSmallPlans, smallPlan, smallRecords } from '../../simulation/small-pipeline.ts';
 
 const SEEDS = 50;
 
@@ -13,6 +13,7 @@ describe('the simulation', () => {
     async (seed) => {
       const { failure, timeline } = await simulateSeed({
         plan: smallPlan,
+        otherPlans: otherSmallPlans,
         records: smallRecords,
         seed,
       });

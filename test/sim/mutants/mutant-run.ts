@@ -2,11 +2,16 @@
  * The process of one mutant: runs seeds until one fails, and prints which.
  */
 import { simulateSeed } from '../../../simulation/simulation.ts';
-import { smallPlan, smallRecords } from '../../../simulation/small-pipeline.ts';
+import { otherSmallPlans, smallPlan, smallRecords } from '../../../simulation/small-pipeline.ts';
 
 const seedsMax = Number(process.argv[2]);
 for (let seed = 1; seed <= seedsMax; seed++) {
-  const { failure } = await simulateSeed({ plan: smallPlan, records: smallRecords, seed });
+  const { failure } = await simulateSeed({
+    plan: smallPlan,
+    otherPlans: otherSmallPlans,
+    records: smallRecords,
+    seed,
+  });
   if (failure === null) continue;
   process.stdout.write(
     `${JSON.stringify({ seed, kind: failure.kind, detail: failure.detail.slice(0, 300) })}\n`,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ByteReader } from '../../../core/bytes.ts';
 import type { PreviousPlan } from '../../../core/checkpoint/head.ts';
 import { parseBlobKey } from '../../../core/checkpoint/names.ts';
-import { load } from '../../../core/checkpoint/restore.ts';
+import { load, restore } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { HeldFault } from '../../../core/faults.ts';
 import type { StreamRecord } from '../../../core/ports.ts';
@@ -48,7 +48,7 @@ function laterState(records: readonly StreamRecord[], from: number): SliceState 
     const at = laterPlan.views.findIndex(({ hash }) => hash === view.hash);
     if (at >= 0) image.closed[at]?.push(...(closed[index] ?? []));
   }
-  image.adoptPlan();
+  image.adoptPlan(9);
   const state = new SliceState(image, createJsonDecoder(laterPlan), SHARD);
   for (const record of records.slice(from)) state.fold(record);
   return state;
@@ -58,6 +58,9 @@ async function expectLater(world: TaskWorld, from: number, count: number): Promi
   const state = laterState(world.batch(0, count), from);
   state.commit();
   const head = await world.head();
+  const { image } = await restore(laterPlan, head, world.blobs);
+  // The epoch in which views began is the world's own.
+  state.image.sinceEpoch.splice(0, image.sinceEpoch.length, ...image.sinceEpoch);
   expect(head).toMatchObject({ status: 'OPEN', planHash: laterPlan.hash });
   expect(await world.answers(head, laterPlan)).toEqual(textOf(state));
 }

@@ -1,0 +1,40 @@
+/**
+ * What became of the requests to redrive, once nothing goes wrong any more: each is done on the timeline that is, and says of each
+ * record what the oracle says.
+ */
+import type { Head } from '../core/checkpoint/head.ts';
+import type { Inbox } from '../core/ports.ts';
+import type { Auditor } from './auditor.ts';
+import { positionOfId } from './lineage.ts';
+import { recordId } from './recount.ts';
+
+const REQUESTS_MAX = 1_000;
+
+/** True if nothing is left to do on the timeline that is. */
+export async function areDone({ sliceId, timeline }: Head, inbox: Inbox): Promise<boolean> {
+  const requests = await inbox.list(sliceId, null, REQUESTS_MAX);
+  return requests.every(({ done }) => done !== null && done.timeline === timeline);
+}
+
+/** What is wrong with a slice's requests; null if nothing. */
+export async function differenceOfRequests(
+  head: Head,
+  inbox: Inbox,
+  auditor: Auditor,
+): Promise<string | null> {
+  const outcomes = auditor.recountAt(head).redriven;
+  const cameBack = new Set<string>();
+  for (const { done } of await inbox.list(head.sliceId, null, REQUESTS_MAX)) {
+    for (const record of done?.redriven ?? []) cameBack.add(recordId(positionOfId(record)));
+  }
+  for (const record of cameBack) {
+    const outcome = outcomes.get(record);
+    if (outcome === undefined || outcome === 'quarantined') return `${record} did not come back`;
+  }
+  for (const [record, outcome] of outcomes) {
+    if (outcome === 'quarantined' || cameBack.has(record)) continue;
+    // Requests are deleted once their epoch is older than what is kept.
+    if (head.collectBelow === 0) return `${record} came back, and no request says so`;
+  }
+  return null;
+}
