@@ -42,6 +42,9 @@ export class Auditor {
   readonly #report: Report;
   readonly #heads = new Map<string, Head>();
   readonly #lineage: Lineage;
+  /** By slice: the last write of HEAD, and which process fenced the generation that is. */
+  readonly #lastWrites = new Map<string, { readonly before: Head | null; readonly head: Head }>();
+  readonly #owners = new Map<string, string>();
   readonly #recounts = new Map<string, ShardRecount>();
   #written = 0;
   #audited = 0;
@@ -77,10 +80,24 @@ export class Auditor {
     const head = parseHead(item);
     const before = this.#heads.get(head.shardId);
     this.#heads.set(head.shardId, head);
+    this.#lastWrites.set(head.sliceId, { before: before ?? null, head });
     if (before !== undefined) this.#checkSuccession(before, head);
     this.#written++;
     if (this.#auditEvery === Number.POSITIVE_INFINITY) return;
     void this.#follow(head, this.#written % this.#auditEvery === 0);
+  }
+
+  /** To be told who made the last write of a slice's HEAD; true if it completed an epoch. */
+  writtenBy(sliceId: string, actor: string): boolean {
+    const { before, head } = this.#lastWrites.get(sliceId) ?? {};
+    if (before === undefined || before === null || head === undefined) return false;
+    const isEpoch = head.epoch > before.epoch && head.timeline === before.timeline;
+    const isTaken = head.generation > before.generation || head.planHash !== before.planHash;
+    if (isTaken) this.#owners.set(sliceId, actor);
+    else if (isEpoch && before.status === 'RECOVERING' && this.#owners.get(sliceId) !== actor) {
+      this.#report('recovered by another than its owner', `${sliceId} by ${actor}`);
+    }
+    return isEpoch;
   }
 
   async #follow(head: Head, audits: boolean): Promise<void> {

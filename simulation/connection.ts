@@ -30,6 +30,11 @@ export class Connection {
   #state: 'live' | 'frozen' | 'dead' = 'live';
   #held: (() => void)[] = [];
   #garbledCount = 0;
+  /** Counts what its process was asked to do. */
+  invocation = 0;
+  /** Epochs that writes of this invocation completed and could know of, whatever became of the first answers. */
+  readonly epochsCompleted = new Set<string>();
+  readonly #sentBy = new WeakMap<object, number>();
 
   constructor(actor: string, wire: Wire, onCrash: (() => void) | null) {
     this.actor = actor;
@@ -44,6 +49,16 @@ export class Connection {
   /** Answers that came with a wrong bit. */
   get garbledCount(): number {
     return this.#garbledCount;
+  }
+
+  /** Remembers which invocation a request belongs to. */
+  sends(request: object): void {
+    this.#sentBy.set(request, this.invocation);
+  }
+
+  /** False for what an invocation of before had sent. */
+  isOfThisInvocation(request: object): boolean {
+    return this.#sentBy.get(request) === this.invocation;
   }
 
   call<T>(call: Call<T>): Promise<T> {

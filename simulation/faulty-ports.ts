@@ -18,6 +18,8 @@ export interface ProcessHabits {
   readonly nowMs: () => number;
   readonly random: Random;
   readonly knobs: Partial<Knobs>;
+  /** A write of HEAD was applied: true if it completed an epoch. */
+  readonly onHeadWritten: (item: HeadItem) => boolean;
 }
 
 const ITEM_BYTES_MAX = 400 * 1024;
@@ -29,7 +31,9 @@ export function faultyPorts(
 ): TaskPorts {
   const wrapped: Record<string, object> = {};
   for (const [port, store] of Object.entries(shared)) {
-    if (port !== 'blobs') wrapped[port] = overConnection(port, store as object, connection);
+    if (port === 'heads')
+      wrapped[port] = overConnection(port, told(shared.heads, connection, habits), connection);
+    else if (port !== 'blobs') wrapped[port] = overConnection(port, store as object, connection);
   }
   const { items, objects } = shared.blobs;
   return {
@@ -41,6 +45,31 @@ export function faultyPorts(
     clock: { nowMs: habits.nowMs },
     nonces: drawnNonces(habits.random),
     knobs: { ...DEFAULT_KNOBS, ...habits.knobs },
+  };
+}
+
+/** Tells of the writes that were applied, past everything that may become of their answers. */
+function told(
+  heads: SharedPorts['heads'],
+  connection: Connection,
+  { onHeadWritten }: ProcessHabits,
+): SharedPorts['heads'] {
+  return {
+    readHead: (sliceId) => heads.readHead(sliceId),
+    listHeads: () => heads.listHeads(),
+    createHead: (item) => heads.createHead(item),
+    writeHead: async (item, ifRevision) => {
+      const answer = await heads.writeHead(item, ifRevision);
+      const { epochsCompleted } = connection;
+      const name = `${item.sliceId} ${item.revision}`;
+      if (answer.outcome === 'applied') {
+        if (onHeadWritten(item) && connection.isOfThisInvocation(item)) epochsCompleted.add(name);
+      } else if (answer.current?.revision !== item.revision) {
+        // Somebody wrote after it: that it was applied cannot be told any more.
+        epochsCompleted.delete(name);
+      }
+      return answer;
+    },
   };
 }
 
@@ -74,6 +103,7 @@ function overConnection<T extends object>(port: string, store: T, connection: Co
       const over = (...given: unknown[]) => {
         const sent = given.map(asSent);
         checkSizes(port, sent);
+        if (operation === 'heads.writeHead') connection.sends(sent[0] as HeadItem);
         const apply = () => Reflect.apply(method, target, sent) as Promise<unknown>;
         return connection.call({ operation, key: keyOf(sent[0]), mayBeLate, apply });
       };

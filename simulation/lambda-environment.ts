@@ -28,6 +28,7 @@ export interface EnvironmentHabits {
   readonly zombieRate: number;
   readonly random: Random;
   readonly onFault: (thrown: ThrownFault) => void;
+  readonly report: (kind: string, detail: string) => void;
 }
 
 const ZOMBIE_MS_MAX = 1_200_000;
@@ -84,6 +85,8 @@ export class LambdaEnvironment {
     const { timeoutMs } = this.#habits;
     const beganMs = time.nowMs;
     const garbledBefore = this.connection.garbledCount;
+    this.connection.invocation++;
+    this.connection.epochsCompleted.clear();
     return new Promise<Invocation>((resolve) => {
       let isOpen = true;
       const end = (invocation: Invocation) => {
@@ -99,8 +102,14 @@ export class LambdaEnvironment {
       });
       const context = { getRemainingTimeInMillis: () => beganMs + timeoutMs - time.nowMs };
       this.#handler(event, context).then(
-        () => {
+        (reports) => {
           this.#finish();
+          const flips = reports.reduce((sum, report) => sum + report.flips, 0);
+          const completed = this.connection.epochsCompleted.size;
+          if (flips !== completed) {
+            const detail = `${this.name} completed ${completed} epochs and knows of ${flips}`;
+            this.#habits.report('a write was not known for its own', detail);
+          }
           end({ outcome: 'returned' });
         },
         (fault: unknown) => {

@@ -6,6 +6,7 @@ import { Aggregator } from '../core/aggregator.ts';
 import type { Head } from '../core/checkpoint/head.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan } from '../core/definition/plan.ts';
+import type { HeadItem } from '../core/ports.ts';
 import { comparePositions } from '../core/position.ts';
 import { type AggregateHandler, createAggregateHandler } from '../functions/aggregate/handler.ts';
 import { Auditor, stackOf } from './auditor.ts';
@@ -106,6 +107,7 @@ export class World {
         zombieRate: scenario.zombieRate,
         random: this.#random.fork('lambda'),
         onFault: (thrown) => this.#judge(thrown),
+        report: this.#report,
       },
       scenario.environments,
       (connection) => this.#createHandler(connection),
@@ -267,7 +269,9 @@ export class World {
     const { clockSkewMsMax, knobs } = this.#scenario;
     this.#skewMs.set(connection.actor, random.between(-clockSkewMsMax, clockSkewMsMax));
     const nowMs = () => this.#nowMs() + (this.#skewMs.get(connection.actor) ?? 0);
-    return faultyPorts(this.#stores.shared, connection, { nowMs, random, knobs });
+    const onHeadWritten = ({ sliceId }: HeadItem) =>
+      this.#auditor.writtenBy(sliceId, connection.actor);
+    return faultyPorts(this.#stores.shared, connection, { nowMs, random, knobs, onHeadWritten });
   }
 
   #createHandler(connection: Connection): AggregateHandler {
