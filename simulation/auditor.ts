@@ -40,6 +40,7 @@ export class Auditor {
   /** Infinity: HEADs are known, and nothing else. */
   readonly #auditEvery: number;
   readonly #report: Report;
+  readonly #mayForgetPlan: (before: Head) => boolean;
   readonly #heads = new Map<string, Head>();
   readonly #lineage: Lineage;
   /** By slice: the last write of HEAD, and which process fenced the generation that is. */
@@ -56,12 +57,14 @@ export class Auditor {
     auditEvery: number,
     report: Report,
     mayRefuse: () => boolean,
+    mayForgetPlan: (before: Head) => boolean,
   ) {
     this.#plans = new Map(plans.map((plan) => [plan.hash, plan]));
     this.#stream = stream;
     this.#stores = stores;
     this.#auditEvery = auditEvery;
     this.#report = report;
+    this.#mayForgetPlan = mayForgetPlan;
     this.#lineage = new Lineage(this.#plans, stores.blobs, stores.inbox, mayRefuse);
   }
 
@@ -163,6 +166,11 @@ export class Auditor {
     if (head.revision !== before.revision + 1) this.#report('a revision was skipped', sliceId);
     if (head.epoch !== before.epoch && head.epoch !== before.epoch + 1) {
       this.#report('an epoch was skipped or used twice', sliceId);
+    }
+    const isRollback =
+      head.planHash !== before.planHash && before.previous?.planHash === head.planHash;
+    if (isRollback && head.timeline === before.timeline && !this.#mayForgetPlan(before)) {
+      this.#report('a rollback lost what came since', sliceId);
     }
     if (before.status === 'RECOVERING' && head.status === 'OPEN') {
       const reached = comparePositions(head.cursor, before.delivered) >= 0;

@@ -40,6 +40,7 @@ const PAGE_ROWS = [2, 7, 50, 1_000, 1_000];
 const ALL = 1_000;
 /** A person looks at a page before asking for the next. */
 const THINKING_RATE = 0.2;
+const PEEKING_RATE = 0.3;
 const THINKING_MS_MAX = 20_000;
 
 export class Reader {
@@ -112,6 +113,7 @@ export class Reader {
       if (page.next === null) break;
       question.set('next', page.next);
       if (random.chance(THINKING_RATE)) await wire.time.sleep(random.below(THINKING_MS_MAX));
+      if (random.chance(PEEKING_RATE)) await this.#peek(name);
     }
     this.#answers++;
     if (!this.#deps.checks) return true;
@@ -119,6 +121,17 @@ export class Reader {
     const difference = differenceOfAnswer(plan, view, pages, combinations, auditor);
     if (difference !== null) this.#wrong(`${name}: ${difference}`);
     return true;
+  }
+
+  /** Somebody else asks between two pages: the warm images move on. */
+  async #peek(name: string): Promise<void> {
+    this.#isPinned = true;
+    await this.#ask({
+      rawPath: `/v1/views/${name}`,
+      rawQueryString: 'limit=1',
+      requestContext: { http: { method: 'GET' } },
+    });
+    this.#isPinned = false;
   }
 
   async askStatus(): Promise<PipelineStatus | null> {

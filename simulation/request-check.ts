@@ -22,17 +22,26 @@ export async function differenceOfRequests(
   inbox: Inbox,
   auditor: Auditor,
 ): Promise<string | null> {
-  const outcomes = auditor.recountAt(head).redriven;
+  const { redriven: outcomes, quarantined } = auditor.recountAt(head);
   const cameBack = new Set<string>();
+  /** Asked again on a new timeline, and a run that tells cannot be read: better refused than folded twice. */
+  const refused = new Set<string>();
   for (const { done } of await inbox.list(head.sliceId, null, REQUESTS_MAX)) {
     for (const record of done?.redriven ?? []) cameBack.add(recordId(positionOfId(record)));
+    for (const { id, reason } of done?.refused ?? []) {
+      const record = recordId(positionOfId(id));
+      if (reason.includes('cannot be read')) refused.add(record);
+      const waits = quarantined.has(record) && !outcomes.has(record);
+      if (waits && reason.includes('has not put it aside'))
+        return `${record} waits, and was refused`;
+    }
   }
   for (const record of cameBack) {
     const outcome = outcomes.get(record);
     if (outcome === undefined || outcome === 'quarantined') return `${record} did not come back`;
   }
   for (const [record, outcome] of outcomes) {
-    if (outcome === 'quarantined' || cameBack.has(record)) continue;
+    if (outcome === 'quarantined' || cameBack.has(record) || refused.has(record)) continue;
     // Requests are deleted once their epoch is older than what is kept.
     if (head.collectBelow === 0) return `${record} came back, and no request says so`;
   }

@@ -39,17 +39,24 @@ const HASH_LIMIT = 1n << 128n;
 /** 56 digits, as Kinesis's are. */
 const FIRST_SEQUENCE_NUMBER =
   49_590_338_271_490_256_608_559_692_538_361_571_095_921_575_989_136_588_898n;
+const LONGER_SEQUENCE_NUMBER = 10n ** 55n;
+const USUAL_STEP = 2n ** 51n;
 const MEBI = 2 ** 20;
 
 export class SimStream implements RecordSource, ShardDirectory {
   readonly #shards: SimShard[] = [];
   readonly #random: Random;
   #habits: StreamHabits;
-  #sequenceNumber = FIRST_SEQUENCE_NUMBER;
+  #sequenceNumber: bigint;
 
   constructor(shardCount: number, habits: StreamHabits, random: Random) {
     this.#random = random;
     this.#habits = habits;
+    // Now and then one digit longer on the way: they are numbers, not text.
+    const gains = random.chance(0.3);
+    this.#sequenceNumber = gains
+      ? LONGER_SEQUENCE_NUMBER - BigInt(random.below(60)) * USUAL_STEP
+      : FIRST_SEQUENCE_NUMBER;
     const width = HASH_LIMIT / BigInt(shardCount);
     for (let index = 0; index < shardCount; index++) {
       const end = index === shardCount - 1 ? HASH_LIMIT : width * BigInt(index + 1);

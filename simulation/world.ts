@@ -6,6 +6,7 @@ import { Aggregator } from '../core/aggregator.ts';
 import type { Head } from '../core/checkpoint/head.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan } from '../core/definition/plan.ts';
+import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { HeadItem } from '../core/ports.ts';
 import { comparePositions } from '../core/position.ts';
 import { type AggregateHandler, createAggregateHandler } from '../functions/aggregate/handler.ts';
@@ -15,7 +16,7 @@ import { EnvironmentPool } from './environment-pool.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { faultyPorts } from './faulty-ports.ts';
-import { isExcused, keptMsOf } from './judgement.ts';
+import { isExcused, jumpsMsOf, keptMsOf } from './judgement.ts';
 import type { ThrownFault } from './lambda-environment.ts';
 import { Operator } from './operator.ts';
 import { produce, type RecordGenerator } from './producer.ts';
@@ -24,7 +25,7 @@ import { Reader } from './reader.ts';
 import { areDone, differenceOfRequests } from './request-check.ts';
 import type { Scenario } from './scenario.ts';
 import { createSharedStores, type SharedStores } from './shared-stores.ts';
-import { type SimShard, SimStream } from './sim-stream.ts';
+import { recordsUpTo, type SimShard, SimStream } from './sim-stream.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -99,7 +100,15 @@ export class World {
     const { sound } = this.#stores;
     const garbles = scenario.callFaults.some(({ kind }) => kind === 'garbled');
     const mayRefuse = () => garbles || this.#operator.hasDamaged;
-    this.#auditor = new Auditor(plans, this.#stream, sound, auditEvery, this.#report, mayRefuse);
+    this.#auditor = new Auditor(
+      plans,
+      this.#stream,
+      sound,
+      auditEvery,
+      this.#report,
+      mayRefuse,
+      (before) => this.#mayForgetPlan(before),
+    );
     this.#pool = new EnvironmentPool(
       this.#wire,
       {
@@ -201,10 +210,17 @@ export class World {
 
   #isCaughtUp(shard: SimShard): boolean {
     const tip = shard.log.at(-1);
-    if (tip === undefined || this.#operator.isGapped(shard.id)) return true;
+    if (tip === undefined || this.#isCutOff(shard)) return true;
     const head = this.#auditor.head(shard.id);
     if (head === null || head.planHash !== this.#plan.hash) return false;
     return comparePositions(head.cursor, tip) === 0;
+  }
+
+  /** It lost records for good, or waits for a parent that did. */
+  #isCutOff(shard: SimShard): boolean {
+    return (
+      this.#operator.isGapped(shard.id) || shard.parents.some((parent) => this.#isCutOff(parent))
+    );
   }
 
   #standing(): string {
@@ -333,6 +349,16 @@ export class World {
     this.#mappings.at(-1)?.stop();
     await this.#time.sleep(afterMs);
     if (!this.#isCalm) this.#addMapping(from);
+  }
+
+  /** A rollback goes on from where the plan was left, unless that is too long ago, damaged, or without its records. */
+  #mayForgetPlan({ shardId, previous }: Head): boolean {
+    if (previous === null || this.#operator.hasDamaged) return true;
+    const { rollbackGraceMs } = { ...DEFAULT_KNOBS, ...this.#scenario.knobs };
+    const clockErrorMs = 2 * this.#scenario.clockSkewMsMax + jumpsMsOf(this.#scenario);
+    if (this.#nowMs() - previous.sinceMs > rollbackGraceMs - clockErrorMs) return true;
+    const shard = this.#stream.shard(shardId);
+    return recordsUpTo(shard, previous.cursor) < shard.trimmed;
   }
 
   #judge(thrown: ThrownFault): void {

@@ -55,6 +55,9 @@ interface Known extends Pick<DeltaHeader, 'planHash' | 'predecessors' | 'manifes
   readonly reference: BlobReference;
 }
 
+/** Deltas that are read at once: a fallback has to fit into an invocation. */
+const READ_AT_ONCE = 32;
+
 interface History {
   /** Epochs that were, the newest first. */
   readonly candidates: readonly BlobReference[];
@@ -67,15 +70,20 @@ async function readHistory(head: Head, stores: BlobStores): Promise<History> {
   const deltas = new Map<string, Known>();
   const candidates = new Map<string, BlobReference>();
   if (head.delta !== null) candidates.set(blobKey(sliceId, head.delta), head.delta);
+  const learn = (known: Known) => {
+    deltas.set(blobKey(sliceId, known.reference), known);
+    for (const before of known.predecessors) {
+      if (before.epoch >= collectBelow) candidates.set(blobKey(sliceId, before), before);
+    }
+  };
   for (const store of [stores.items, stores.objects]) {
-    for (const name of await deltaNames(store, sliceId)) {
-      if (name.epoch < collectBelow || name.epoch > head.epoch + 1) continue;
-      const known = await readKnown(store, sliceId, name, stores);
-      if (known === null) continue;
-      deltas.set(blobKey(sliceId, name), known);
-      for (const before of known.predecessors) {
-        if (before.epoch >= collectBelow) candidates.set(blobKey(sliceId, before), before);
-      }
+    const names = (await deltaNames(store, sliceId)).filter(
+      ({ epoch }) => epoch >= collectBelow && epoch <= head.epoch + 1,
+    );
+    for (let at = 0; at < names.length; at += READ_AT_ONCE) {
+      const some = names.slice(at, at + READ_AT_ONCE);
+      const read = await Promise.all(some.map((name) => readKnown(store, sliceId, name, stores)));
+      for (const known of read) if (known !== null) learn(known);
     }
   }
   // HEAD's base names the delta that was written with it.

@@ -17,6 +17,8 @@ export class RunCache {
   readonly #readers = new Map<string, RunReader>();
   readonly #blocks = new Map<string, Uint8Array>();
   #blockBytes = 0;
+  /** Counts the times that everything was forgotten: what was asked for before is not kept. */
+  #generation = 0;
 
   constructor(blobs: BlobStores, bytesMax = RUN_CACHE_BYTES_MAX) {
     this.#blobs = blobs;
@@ -39,6 +41,7 @@ export class RunCache {
 
   /** After a fault: what was read may be what is wrong. */
   clear(): void {
+    this.#generation++;
     this.#readers.clear();
     this.#blocks.clear();
     this.#blockBytes = 0;
@@ -46,8 +49,10 @@ export class RunCache {
 
   async #read(sliceId: string, run: RunReference, from: number, to: number): Promise<Uint8Array> {
     const key = `${blobKey(sliceId, run)}:${from}-${to}`;
+    const generation = this.#generation;
     let bytes = this.#blocks.get(key);
     bytes ??= await readBlobRange(this.#blobs, sliceId, run, from, to);
+    if (generation !== this.#generation) return bytes;
     if (!this.#blocks.delete(key)) this.#blockBytes += bytes.length;
     this.#blocks.set(key, bytes);
     this.#evict();

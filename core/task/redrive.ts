@@ -106,7 +106,8 @@ async function redriveOne(
   if (record === null || record.sliceId !== memory.head.sliceId) {
     return 'there is no such record in the quarantine';
   }
-  const stored = await ledger.entriesOf(record);
+  // Once more: the bytes may only have come badly, and a refusal is final.
+  const stored = (await ledger.entriesOf(record)) ?? (await ledger.entriesOf(record));
   if (stored === null) return 'a run that may say whether it came back already cannot be read';
   const result = guard.redrive(record, memory.state, stored);
   switch (result.outcome) {

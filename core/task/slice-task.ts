@@ -279,7 +279,7 @@ export class SliceTask {
       const requestsDone = results.map(({ id }) => id);
       const request = { base: false, requestsDone };
       if ((await this.#committer.flip(memory, report, request)) === 'lost') {
-        // A memory that keeps its overlay would find the marks of this try, and refuse what it has not brought back.
+        // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
         memory.state.dropOverlay();
         return 'lost';
       }

@@ -161,18 +161,6 @@ export const MUTANTS: readonly Mutant[] = [
     'if (silenceMs > -1e15) return',
   ),
   one(
-    'blobs are used without a look at their checksum',
-    'core/checkpoint/blobs.ts',
-    'bytes.length !== reference.byteLength || crc32c(bytes) !== reference.checksum',
-    'bytes.length !== reference.byteLength',
-  ),
-  one(
-    'a fallback goes where the stream cannot follow',
-    'core/task/slice-memory.ts',
-    "return answer.outcome === 'records';",
-    'return answer.outcome !== "none";',
-  ),
-  one(
     'a change of plan does not say from when a new view is whole',
     'core/state/slice-image.ts',
     'this.coveredFromMs[index] = beginsMs;',
@@ -185,16 +173,49 @@ export const MUTANTS: readonly Mutant[] = [
     'const unlisted: QuarantinedRecord[] = [];',
   ),
   one(
-    'records of a batch fold in the order in which they were brought',
-    'core/task/slice-task.ts',
-    'this.#deliver(inOrderOf(records), timeLeftMs, report)',
-    'this.#deliver(records, timeLeftMs, report)',
-  ),
-  one(
     'a merge of runs forgets one of them',
     'core/checkpoint/publish.ts',
     'for (const run of merge.absorbed) {\n      const bytes',
     'for (const run of merge.absorbed.slice(1)) {\n      const bytes',
+  ),
+  {
+    name: 'blobs are used without a look at any checksum',
+    edits: [
+      {
+        file: 'core/checkpoint/blobs.ts',
+        find: 'bytes.length !== reference.byteLength || crc32c(bytes) !== reference.checksum',
+        replace: 'bytes.length !== reference.byteLength',
+      },
+      {
+        file: 'core/checkpoint/envelope.ts',
+        find: 'if (stored !== computed) {',
+        replace: 'if (stored < 0) {',
+      },
+    ],
+  },
+  one(
+    'a slice that went back is open at once',
+    'core/checkpoint/rewind.ts',
+    "'RECOVERING' : head.status",
+    "'OPEN' : head.status",
+  ),
+  one(
+    'a redrive does not read the ledger in runs',
+    'core/task/redrive.ts',
+    'guard.redrive(record, memory.state, stored)',
+    'guard.redrive(record, memory.state, [])',
+  ),
+  one(
+    'the state of another plan is taken over whole',
+    'core/state/slice-image.ts',
+    'if (!listed.has(index)) this.#leaveOut(index, foreign);',
+    '',
+  ),
+  one(
+    'a rollback goes on from where the slice is, with the state of then',
+    'core/task/slice-memory.ts',
+    "if (plan.kind === 'rollback') {",
+    'if (plan.kind.length === 0) {',
   ),
 ];
 
