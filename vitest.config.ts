@@ -15,6 +15,7 @@ const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
     sequence: { groupOrder },
+    maxConcurrency: 2,
   },
 });
 
@@ -26,7 +27,8 @@ export default defineConfig({
       project('property', 60_000),
       project('contract', 30_000),
       project('sim', 120_000),
-      project('e2e', 120_000, 1),
+      project('mutants', 300_000, 1),
+      project('e2e', 120_000, 2),
     ],
   },
 });

@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { mutantNamed } from './mutants.ts';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const mutant = mutantNamed(process.env['TIDEMARK_MUTANT'] ?? '');
 const pending = new Set(mutant.edits.map(({ file }) => file));
 

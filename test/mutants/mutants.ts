@@ -16,6 +16,9 @@ export interface Mutant {
   readonly edits: readonly Edit[];
 }
 
+/** To see that it is the mutants that fail. */
+const SOUND: Mutant = { name: 'nothing is changed', edits: [] };
+
 const one = (name: string, file: string, find: string, replace: string): Mutant => ({
   name,
   edits: [{ file, find, replace }],
@@ -220,6 +223,7 @@ export const MUTANTS: readonly Mutant[] = [
 ];
 
 export function mutantNamed(name: string): Mutant {
+  if (name === SOUND.name) return SOUND;
   const mutant = MUTANTS.find((each) => each.name === name);
   if (mutant === undefined) throw new Error(`there is no mutant '${name}'`);
   return mutant;

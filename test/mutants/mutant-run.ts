@@ -1,8 +1,8 @@
 /**
  * The process of one mutant: runs seeds until one fails, and prints which.
  */
-import { simulateSeed } from '../../../simulation/simulation.ts';
-import { otherSmallPlans, smallPlan, smallRecords } from '../../../simulation/small-pipeline.ts';
+import { simulateSeed } from '../../simulation/simulation.ts';
+import { otherSmallPlans, smallPlan, smallRecords } from '../../simulation/small-pipeline.ts';
 
 const seedsMax = Number(process.argv[2]);
 for (let seed = 1; seed <= seedsMax; seed++) {
@@ -11,6 +11,7 @@ for (let seed = 1; seed <= seedsMax; seed++) {
     otherPlans: otherSmallPlans,
     records: smallRecords,
     seed,
+    once: true,
   });
   if (failure === null) continue;
   process.stdout.write(
