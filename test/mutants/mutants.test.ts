@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from './mutants.ts';
 
-const SEEDS_MAX = 40;
+const SEEDS_MAX = 100;
 const run = promisify(execFile);
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
