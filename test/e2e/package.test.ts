@@ -113,6 +113,38 @@ describe('the package, installed into an empty folder', () => {
   });
 });
 
+describe('the package, for tests of pipelines', () => {
+  it('finds the planted mistake of the example, by command', () => {
+    for (const file of ['pipeline.json', 'orders.ndjson']) {
+      copyFileSync(join(ROOT, 'examples/late-orders', file), join(elsewhere, file));
+    }
+    const files = ['--pipeline', 'pipeline.json', '--records', 'orders.ndjson'];
+    const delays = ['--delay', 'p50=5s,p99=4m,max=10m', '--seeds', '2', '--faults', 'none'];
+    const simulate = tidemark('simulate', ...files, ...delays);
+
+    expect(simulate).toMatchObject({ status: 1, stderr: '' });
+    expect(simulate.stdout).toContain('late-dropped in revenue_by_shop');
+  });
+
+  it('runs a pipeline on records, by import', () => {
+    writeFileSync(
+      join(elsewhere, 'rows.mjs'),
+      `import { count, pipeline, view } from 'tidemark';
+       import { runPipeline } from 'tidemark/testing';
+       const visits = pipeline({ name: 'visits', views: { all: view({ aggregates: { n: count() } }) } });
+       const { views } = await runPipeline(visits, [{ page: '/' }, { page: '/a' }]);
+       console.log(JSON.stringify(views.all));`,
+    );
+    const { stdout, stderr } = spawnSync(process.execPath, ['rows.mjs'], {
+      cwd: elsewhere,
+      encoding: 'utf8',
+    });
+
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject([{ values: { n: 2 } }]);
+  });
+});
+
 describe('the package, in a folder that holds nothing but a pipeline file', () => {
   it('runs the pipeline: npx tidemark dev, put, query', async () => {
     writeFileSync(
