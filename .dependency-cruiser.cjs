@@ -48,7 +48,8 @@ const OUTER_FOLDERS = {
 };
 
 const PRODUCT = '^(core|adapters|functions|runtime|cli|console|simulation|testing)/';
-const OURS = 'adapters|functions|runtime|cli|console|simulation|testing|infra|examples|bench|scripts|test';
+const OURS =
+  'adapters|functions|runtime|cli|console|simulation|testing|infra|examples|bench|scripts|test';
 
 const coreFolderRules = Object.entries(CORE_FOLDERS).map(([folder, allowed]) => ({
   name: `core-${folder}`,
