@@ -33,6 +33,8 @@ export interface OperatorDeps {
 
 const SHARDS_MAX = 10;
 const LISTED_MAX = 1_000;
+/** A little more than after which the core looks for a gap. */
+const SILENCE_MS = 11_000;
 
 export class Operator {
   readonly #deps: OperatorDeps;
@@ -178,12 +180,22 @@ export class Operator {
     return recordsUpTo(shard, this.#deps.auditor.head(shard.id)?.cursor ?? START);
   }
 
+  /**
+   * A stream that trims what arrived seconds ago is none of Kinesis's: where the next record comes that soon after the last one
+   * delivered, a warm owner does not look whether something lies between.
+   */
   #trimTooMuch(shard: SimShard): void {
     const done = this.#doneCount(shard);
-    const waiting = shard.log.length - done;
-    if (waiting === 0 || done === 0) return;
+    const last = shard.log[done - 1];
+    if (last === undefined) return;
+    const limits = Array.from({ length: shard.log.length - done }, (_, index) => done + 1 + index);
+    const fit = limits.filter((limit) => {
+      const next = shard.log[limit];
+      return next !== undefined && next.arrivalMs - last.arrivalMs > SILENCE_MS;
+    });
+    if (fit.length === 0) return;
     this.#gapped.add(shard.id);
-    this.#trim(shard, done + this.#deps.random.between(1, waiting));
+    this.#trim(shard, this.#deps.random.pick(fit));
   }
 
   #trim(shard: SimShard, limit: number): void {

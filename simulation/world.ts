@@ -353,7 +353,9 @@ export class World {
 
   /** A rollback goes on from where the plan was left, unless that is too long ago, damaged, or without its records. */
   #mayForgetPlan({ shardId, previous }: Head): boolean {
-    if (previous === null || this.#operator.hasDamaged) return true;
+    // What comes garbled twice is taken for damaged.
+    const isGarbled = this.#scenario.callFaults.some(({ kind }) => kind === 'garbled');
+    if (previous === null || isGarbled || this.#operator.hasDamaged) return true;
     const { rollbackGraceMs } = { ...DEFAULT_KNOBS, ...this.#scenario.knobs };
     const clockErrorMs = 2 * this.#scenario.clockSkewMsMax + jumpsMsOf(this.#scenario);
     if (this.#nowMs() - previous.sinceMs > rollbackGraceMs - clockErrorMs) return true;

@@ -67,7 +67,6 @@ export class CatchUp {
       if (reachedFirst) break;
       if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
     }
-    memory.followsSource = true;
     return 'done';
   }
 

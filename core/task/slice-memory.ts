@@ -10,7 +10,13 @@
  */
 import { assert } from '../assert.ts';
 import { soundEpochs } from '../checkpoint/fallback.ts';
-import { firstHead, type Head, headItem, parseHead } from '../checkpoint/head.ts';
+import {
+  firstHead,
+  type Head,
+  headItem,
+  type PreviousPlan,
+  parseHead,
+} from '../checkpoint/head.ts';
 import { sameBlob } from '../checkpoint/names.ts';
 import { leaving, type PublishPorts } from '../checkpoint/publish.ts';
 import { advance, agreesWith, type Checkpoint, load, restore } from '../checkpoint/restore.ts';
@@ -46,7 +52,7 @@ export interface Memory {
   arrivalMs: number;
   /** What HEAD's epoch quarantined and the index may not list yet. */
   unlisted: readonly QuarantinedRecord[];
-  /** True once the stream has shown that nothing lies between the position and what the event source brings. */
+  /** True once a batch was committed: what the event source brings next follows it, as far as anybody knows. */
   followsSource: boolean;
   /** Another plan wrote HEAD; the next flip goes over to this one, under this ordinal. */
   switchTo: number | null;
@@ -212,16 +218,21 @@ export class SliceMemory {
     { to, ordinal }: Extract<PlanDecision, { kind: 'rollback' }>,
   ): Promise<Reached | null> {
     if (!(await this.#isReplayable(to.cursor, head))) return null;
-    let checkpoint: Checkpoint;
+    // Twice, as the bytes may only have come badly: what is not gone on from now is lost.
+    const checkpoint = (await this.#loadWhole(head, to)) ?? (await this.#loadWhole(head, to));
+    if (checkpoint === null) return null;
+    const previous = leaving(head, this.#ports.clock.nowMs());
+    const target = { checkpoint, base: to.base, planOrdinal: ordinal, previous };
+    return this.#rewind(head, target, to.delta.epoch);
+  }
+
+  async #loadWhole(head: Head, to: PreviousPlan): Promise<Checkpoint | null> {
     try {
-      checkpoint = await load(this.#plan, { ...to, sliceId: head.sliceId }, this.#ports.blobs);
+      return await load(this.#plan, { ...to, sliceId: head.sliceId }, this.#ports.blobs);
     } catch (fault) {
       if (fault instanceof CorruptStateFault) return null;
       throw fault;
     }
-    const previous = leaving(head, this.#ports.clock.nowMs());
-    const target = { checkpoint, base: to.base, planOrdinal: ordinal, previous };
-    return this.#rewind(head, target, to.delta.epoch);
   }
 
   async #rewind(

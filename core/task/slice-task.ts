@@ -150,6 +150,8 @@ export class SliceTask {
         for (const record of records) if (comparePositions(record, position) > 0) report.folded++;
         if ((await this.#catchUp.foldAll(memory, records, report)) === 'lost') return 'lost';
         const step = await this.#committer.commit(memory, report);
+        // Not before: what was read to close a gap is gone with an overlay that lost its race.
+        if (step === 'done') memory.followsSource = true;
         answered = memory.head;
         return step;
       },
