@@ -31,35 +31,27 @@ export class Aggregator {
   }
 
   /** See `SliceTask.deliver`. */
-  async deliver(
+  deliver(
     shardId: string,
     records: readonly StreamRecord[],
     timeLeftMs: () => number,
   ): Promise<DeliveryReport> {
-    const report = await this.#task(shardId).deliver(records, timeLeftMs);
-    this.#evict();
-    return report;
+    return this.#evicting(this.#task(shardId).deliver(records, timeLeftMs));
   }
 
   /** See `SliceTask.checkpoint`. */
-  async checkpoint(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
-    const report = await this.#task(shardId).checkpoint(timeLeftMs);
-    this.#evict();
-    return report;
+  checkpoint(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#evicting(this.#task(shardId).checkpoint(timeLeftMs));
   }
 
   /** See `SliceTask.tick`. */
-  async tick(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
-    const report = await this.#task(shardId).tick(timeLeftMs);
-    this.#evict();
-    return report;
+  tick(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#evicting(this.#task(shardId).tick(timeLeftMs));
   }
 
   /** See `SliceTask.recover`. */
-  async recover(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
-    const report = await this.#task(shardId).recover(timeLeftMs);
-    this.#evict();
-    return report;
+  recover(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
+    return this.#evicting(this.#task(shardId).recover(timeLeftMs));
   }
 
   #task(shardId: string): SliceTask {
@@ -69,6 +61,15 @@ export class Aggregator {
     this.#tasks.delete(shardId);
     this.#tasks.set(shardId, task);
     return task;
+  }
+
+  /** The bound holds after an invocation that failed too: one that ran out of time keeps its memory. */
+  async #evicting(work: Promise<DeliveryReport>): Promise<DeliveryReport> {
+    try {
+      return await work;
+    } finally {
+      this.#evict();
+    }
   }
 
   #evict(): void {

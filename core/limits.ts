@@ -110,8 +110,10 @@ export const AFTER_COUNT_MAX = 64;
 export const QUARANTINE_LIMIT_MAX = 1_000;
 export const QUARANTINE_LIMIT_DEFAULT = 100;
 export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
+/** Age of the oldest record that a recovery has yet to replay, up to which deliveries to others are answered for. */
+export const RECOVERY_BACKLOG_MS_MAX = 60 * MINUTE_MS;
 /** Times that owners begin one redrive request: its records may kill whoever brings them back. */
-export const REDRIVE_BEGINNINGS_MAX = 12;
+export const REDRIVE_BEGINNINGS_MAX = 30;
 /** Records that one call redrives, and ids of one request in an inbox. */
 export const REDRIVE_IDS_MAX = 10_000;
 export const REDRIVE_REQUEST_IDS_MAX = 100;

@@ -182,7 +182,7 @@ export interface Inbox {
   list(sliceId: string, after: string | null, limit: number): Promise<RedriveRequest[]>;
   /** Counts that an owner is about to do a request: how often that was, this time included. Durable when it returns. */
   begin(sliceId: string, id: string): Promise<number>;
-  /** Sets or replaces the outcome of a request; one that is not there is left so. */
+  /** Sets or replaces the outcome of a request, and begins to count anew; one that is not there is left so. */
   finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void>;
   /** Deletes what is there. */
   delete(sliceId: string, ids: readonly string[]): Promise<void>;

@@ -116,7 +116,13 @@ export class EnvironmentPool {
       payload: job.payload,
       deadlineMs: Date.now() + timeoutMs,
     };
-    environment.worker.postMessage(message);
+    try {
+      environment.worker.postMessage(message);
+    } catch (error) {
+      // What cannot be copied to a thread, such as arrays that are nested too deep, is its sender's matter.
+      const { name, message: why } = error as Error;
+      this.#release(environment)?.reject(new InvocationError(failureNamed(name, why)));
+    }
   }
 
   #spawn(environment: Environment): Worker {

@@ -4,7 +4,7 @@
  */
 import { workerData } from 'node:worker_threads';
 import { Queries } from '../core/query/queries.ts';
-import type { Asked } from '../core/query/query-problem.ts';
+import { type Asked, problemOfFault } from '../core/query/query-problem.ts';
 import { type AskedRedrive, parseRedrive, Redrives } from '../core/query/redrive.ts';
 import { createQueryHandler, type QueryEvent } from '../functions/query/handler.ts';
 import type { EnvironmentData } from './aggregate-environment.ts';
@@ -30,5 +30,12 @@ serveInvocations((payload) => {
 
 async function ask(body: unknown): Promise<Asked<AskedRedrive>> {
   const selection = parseRedrive(body);
-  return selection.ok ? { ok: true, value: await redrives.ask(selection.value) } : selection;
+  if (!selection.ok) return selection;
+  try {
+    return { ok: true, value: await redrives.ask(selection.value) };
+  } catch (fault) {
+    const problem = problemOfFault(fault);
+    if (problem === null) throw fault;
+    return { ok: false, problem };
+  }
 }

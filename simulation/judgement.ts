@@ -30,7 +30,10 @@ export function isExcused(
 ): boolean {
   if (fault instanceof TransientFault || fault instanceof BehindFault) return true;
   // Nobody but a person who asks for a base is told to wait, and code whose plan is no longer active.
-  if (fault instanceof HeldFault) return asked === 'checkpoint' || plansChanged;
+  if (fault instanceof HeldFault) {
+    const isBacklog = fault.message.includes('waits for its recovery');
+    return asked === 'checkpoint' || plansChanged || isBacklog;
+  }
   if (fault instanceof ReplayGapFault) return isGapped || sawTrim;
   if (fault instanceof MissingBlob && tookMs > keptMs) return true;
   return fault instanceof CorruptStateFault && (sawGarbled || (isGapped && asked !== 'deliver'));

@@ -247,6 +247,7 @@ class Recount implements ShardRecount {
     const outcome =
       !isPartly && this.#isKnown(judged) ? 'duplicates' : this.#bringBack(judged, aside?.views);
     this.redriven.set(id, outcome);
+    if (outcome !== 'duplicates') this.newestMs = Math.max(this.newestMs, judged.timeMs);
     if (isPartly) return;
     this.counts.quarantined--;
     this.counts[outcome]++;

@@ -47,7 +47,7 @@ export interface RunResult {
 
 /** When a simulation begins, as its clocks say. */
 const EPOCH_MS = 1_760_000_000_000;
-const EVENTS_MAX = 100_000;
+const EVENTS_MAX = 250_000;
 const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
 const FINAL_ATTEMPTS_MAX = 10;

@@ -34,6 +34,7 @@ export class MemoryInbox implements Inbox {
   async finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void> {
     const request = this.#of(sliceId).get(id);
     if (request === undefined) return;
+    this.#begun.delete(JSON.stringify([sliceId, id]));
     this.#of(sliceId).set(id, { ...request, done: structuredClone(done) });
   }
 

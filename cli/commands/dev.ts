@@ -144,7 +144,7 @@ async function runBeside(
   return child.ended;
 }
 
-/** SIGINT and SIGTERM. Unless they are passed on, a second one ends the process at once. */
+/** What ends a process from outside. Unless they are passed on, a second one ends the process at once. */
 class Signals {
   /** Resolves at the first. */
   readonly first: Promise<void>;
@@ -154,7 +154,7 @@ class Signals {
 
   constructor() {
     this.first = new Promise((resolve) => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
         process.on(signal, () => {
           this.#count++;
           this.#newest = signal;

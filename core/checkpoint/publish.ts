@@ -117,7 +117,9 @@ export async function publish(
   );
   const delta = await writeBlob(ports.blobs, head.sliceId, { ...name, kind: 'delta' }, bytes);
   const previous = switches ? leaving(head, nowMs) : head.previous;
-  const from = { ...head, planOrdinal, planHash: plan.hash, previous };
+  // Code of the plan before may hold the generation that is.
+  const generation = switches ? head.generation + 1 : head.generation;
+  const from = { ...head, generation, planOrdinal, planHash: plan.hash, previous };
   const next = nextHead({ ...basis, head: from }, delta, written?.base ?? null, nowMs, ports.knobs);
   const flip = await writeHead(head, next, ports.heads);
   if (flip.outcome === 'refused') return flip;

@@ -123,11 +123,16 @@ export async function* quarantinedRecords(
   const ledgers = new Map(
     slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs, onDamage)]),
   );
+  const seen = new Set<string>();
   const pending = pendingRecords(slices, after);
   for await (const record of recordsInOrder(pending, indexed(after, slices, index))) {
     const ledger = ledgers.get(record.sliceId) as LedgerReader;
     if (!(await ledger.waits(record))) continue;
     if (await isPutAsideAgain(record, ledger.timeline, index)) continue;
+    // A later timeline's may have been listed only since that was asked.
+    const place = `${record.sliceId}/${sortablePosition(record)}`;
+    if (ledger.timeline > 0 && seen.has(place)) continue;
+    seen.add(place);
     yield record;
   }
 }
@@ -229,7 +234,13 @@ async function* indexed(
     }
     const end = records.at(-1);
     if (end === undefined || records.length < CHUNK) return;
-    last = quarantineId(end);
+    const id = quarantineId(end);
+    if (last !== null && id <= last) {
+      throw new CorruptStateFault(
+        `the quarantine lists ${id} behind ${last}: a row of it is damaged`,
+      );
+    }
+    last = id;
   }
 }
 

@@ -87,6 +87,7 @@ export class RecordFold {
       outcome = 'folded';
     }
     if (outcome === 'folded') this.#keepId(timeMs, overlay);
+    if (!isDuplicate) progress.newestMs = Math.max(progress.newestMs, timeMs);
     if (counted) {
       progress.counts.quarantined--;
       progress.counts[outcome]++;

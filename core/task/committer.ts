@@ -7,9 +7,10 @@ import { collect } from '../checkpoint/collect.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { delivering, fencing, writeHead } from '../checkpoint/head-write.ts';
 import { type FlipRequest, publish } from '../checkpoint/publish.ts';
-import { CorruptStateFault } from '../faults.ts';
+import { CorruptStateFault, HeldFault } from '../faults.ts';
+import { RECOVERY_BACKLOG_MS_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
-import { comparePositions } from '../position.ts';
+import { comparePositions, START } from '../position.ts';
 import { decideCommit } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
@@ -82,8 +83,22 @@ export class Committer {
   /** The slice is somebody else's, who replays up to `delivered`: so these records are in good hands. Null: HEAD moved. */
   async answerWhileHeld(head: Head, last: StreamRecord): Promise<Head | null> {
     if (comparePositions(last, head.delivered) <= 0) return head;
+    await this.#assertRecoverable(head);
     const { nonces } = this.#ports;
     return this.#write(head, delivering(head, last, last.arrivalMs, nonces.nonce()));
+  }
+
+  /** The owner still has to replay from the cursor: deliveries must not outrun what the stream keeps. */
+  async #assertRecoverable(head: Head): Promise<void> {
+    const { source, clock } = this.#ports;
+    const answer = await source.readAfter(head.shardId, head.cursor, 1);
+    const isGone = answer.outcome === 'trimmed' && comparePositions(head.cursor, START) !== 0;
+    const oldest = answer.outcome === 'records' ? answer.records[0] : undefined;
+    const ageMs = oldest === undefined ? 0 : clock.nowMs() - oldest.arrivalMs;
+    if (!isGone && ageMs <= RECOVERY_BACKLOG_MS_MAX) return;
+    throw new HeldFault(`slice ${head.sliceId} waits for its recovery, which is far behind`, {
+      hint: 'see why its owners do not come forward; the records stay in the stream',
+    });
   }
 
   async #write(before: Head, after: Head): Promise<Head | null> {

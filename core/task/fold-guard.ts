@@ -83,8 +83,7 @@ export class FoldGuard {
     try {
       state.fold(record, condemned);
     } catch (error) {
-      if (isFault(error)) throw error;
-      throw new FailedRecord(record, error);
+      throw faultOf(record, error);
     }
   }
 
@@ -95,14 +94,14 @@ export class FoldGuard {
     try {
       return state.redrive(record, stored);
     } catch (error) {
-      if (isFault(error)) throw error;
-      throw new FailedRecord(record, error);
+      throw faultOf(record, error);
     }
   }
 
   /** Folding threw: the next try puts the record aside. */
   failed(failure: FailedRecord): void {
-    if (this.#failed.size >= FAILED_MAX) this.#failed.clear();
+    const oldest = this.#failed.keys().next();
+    if (this.#failed.size >= FAILED_MAX && !oldest.done) this.#failed.delete(oldest.value);
     this.#failed.set(sortablePosition(failure.position), failure);
   }
 
@@ -144,4 +143,18 @@ export class FoldGuard {
     const what = failed.cause instanceof Error ? failed.cause.name : typeof failed.cause;
     return { reason: 'fold-failed', detail: `folding it threw ${what}` };
   }
+}
+
+/** A machine that has no more memory is no fault of the record; a record that is nested too deep for its stack is. */
+function faultOf(record: StreamRecord, error: unknown): unknown {
+  if (isFault(error)) return error;
+  const isAllocation = error instanceof RangeError && !/call stack/i.test(error.message);
+  if (!isAllocation) return new FailedRecord(record, error);
+  return new TransientFault(
+    `folding ${record.sequenceNumber} needs more memory: ${error.message}`,
+    {
+      hint: 'give the environment more memory, or the stream more shards',
+      cause: error,
+    },
+  );
 }

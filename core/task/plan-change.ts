@@ -2,8 +2,8 @@
  * What code does with a slice that another plan wrote: go over to its own plan, go back to where it was left, or wait.
  *
  * The active plan is whichever was activated last. Views whose hash stays keep their state; new and changed ones begin at
- * the cursor. A rollback within the grace goes on from the plan's own last epoch and folds what came since again, so it
- * loses nothing.
+ * the cursor. Back to exactly the plan before, within the grace, it goes on from that plan's own last epoch and folds what
+ * came since again, so that nothing is lost; back to one before that, it is a plan like any other.
  */
 import type { Head, PreviousPlan } from '../checkpoint/head.ts';
 import type { ActivePlan } from '../ports.ts';

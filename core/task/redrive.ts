@@ -53,19 +53,46 @@ export async function readInbox(head: Head, inbox: Inbox): Promise<InboxWork> {
   }
 }
 
+/** A request, and how often owners began it. */
+export interface BegunRequest {
+  readonly request: RedriveRequest;
+  readonly beginnings: number;
+}
+
+/**
+ * Which of the requests are done now. One that an owner began before and did not end may kill whoever does it, and is done
+ * alone. `begun` holds what this invocation has counted.
+ */
+export async function beginRequests(
+  requests: readonly RedriveRequest[],
+  begun: Map<string, number>,
+  inbox: Inbox,
+): Promise<BegunRequest[]> {
+  const chosen: BegunRequest[] = [];
+  for (const request of requests) {
+    const { id, sliceId } = request;
+    const beginnings = begun.get(id) ?? (await inbox.begin(sliceId, id));
+    begun.set(id, beginnings);
+    if (beginnings === 1) chosen.push({ request, beginnings });
+    else return chosen.length > 0 ? chosen : [{ request, beginnings }];
+  }
+  return chosen;
+}
+
 /** Folds what the requests name into the memory. */
 export async function redrive(
   memory: Memory,
-  requests: readonly RedriveRequest[],
+  requests: readonly BegunRequest[],
   ports: RedrivePorts,
   guard: FoldGuard,
 ): Promise<RequestResult[]> {
   const ledger = new StoredLedger(memory, ports.blobs);
   const results: RequestResult[] = [];
-  for (const { id, records } of requests) {
+  for (const { request, beginnings } of requests) {
+    const { id, records } = request;
     const result: RequestResult = { id, redriven: [], refused: [] };
     results.push(result);
-    if ((await ports.inbox.begin(memory.head.sliceId, id)) > REDRIVE_BEGINNINGS_MAX) {
+    if (beginnings > REDRIVE_BEGINNINGS_MAX) {
       for (const recordId of records) result.refused.push({ id: recordId, reason: GIVEN_UP });
       continue;
     }

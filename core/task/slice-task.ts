@@ -16,7 +16,7 @@ import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
-import { finishRequests, type RedrivePorts, readInbox, redrive } from './redrive.ts';
+import { beginRequests, finishRequests, type RedrivePorts, readInbox, redrive } from './redrive.ts';
 import { ReplayLog, type SliceIdentity } from './replay-log.ts';
 import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
 
@@ -49,6 +49,8 @@ export class SliceTask {
   /** The generation that this task fenced. */
   #lease: number | null = null;
   #busy = false;
+  /** Redrive requests that this invocation has begun: how often each was, by id. */
+  readonly #begun = new Map<string, number>();
 
   constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: TaskPorts) {
     this.#identity = identity;
@@ -176,8 +178,12 @@ export class SliceTask {
       else this.#memory = null;
       throw fault;
     } finally {
-      await this.#guard.disarm(this.#memory?.head.cursor ?? null);
-      this.#busy = false;
+      try {
+        await this.#guard.disarm(this.#memory?.head.cursor ?? null);
+      } finally {
+        this.#begun.clear();
+        this.#busy = false;
+      }
     }
     report.epoch = this.#memory?.head.epoch ?? 0;
     return report;
@@ -188,7 +194,9 @@ export class SliceTask {
     const attemptsMax = this.#ports.knobs.headWriteAttemptsMax;
     for (let count = 0; count < attemptsMax; count++) {
       try {
-        if ((await this.#once(attempt)) === 'done') return;
+        // A fence that somebody else's follows is left to him.
+        const fences = attempt.fences && count === 0;
+        if ((await this.#once({ ...attempt, fences })) === 'done') return;
       } catch (error) {
         if (!(error instanceof FailedRecord)) throw error;
         this.#guard.failed(error);
@@ -228,7 +236,8 @@ export class SliceTask {
   /** Nothing was committed for so long that its owner must be gone. */
   #isAbandoned(head: Head): boolean {
     const { clock, knobs } = this.#ports;
-    return clock.nowMs() - head.flippedMs >= knobs.recoveryLeaseMs;
+    // A clock that was ahead must not hold the slice for as long as it was.
+    return Math.abs(clock.nowMs() - head.flippedMs) >= knobs.recoveryLeaseMs;
   }
 
   /** A memory at `head`, under this code's plan; null if HEAD moved. */
@@ -270,7 +279,9 @@ export class SliceTask {
   async #tick(memory: Memory, report: DeliveryReport): Promise<Step> {
     const { inbox } = this.#ports;
     const { open } = await readInbox(memory.head, inbox);
-    const results = await redrive(memory, open.slice(0, REQUESTS_MAX), this.#ports, this.#guard);
+    const requests = open.slice(0, REQUESTS_MAX);
+    const begun = await beginRequests(requests, this.#begun, inbox);
+    const results = await redrive(memory, begun, this.#ports, this.#guard);
     const isDue =
       memory.head.status === 'RECOVERING' ||
       // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
@@ -291,12 +302,16 @@ export class SliceTask {
   }
 }
 
-/** The batch by position. Lambda brings it so; a source that does not must not make a record look known. */
+/** The batch by position, each record once. Lambda brings it so; a source that does not must not make a record look known. */
 function inOrderOf(records: readonly StreamRecord[]): readonly StreamRecord[] {
   for (let index = 1; index < records.length; index++) {
     const before = records[index - 1] as StreamRecord;
     if (comparePositions(before, records[index] as StreamRecord) >= 0) {
-      return [...records].sort(comparePositions);
+      const sorted = [...records].sort(comparePositions);
+      return sorted.filter((record, at) => {
+        const previous = sorted[at - 1];
+        return previous === undefined || comparePositions(previous, record) !== 0;
+      });
     }
   }
   return records;

@@ -5,8 +5,8 @@
  *   200 {redriven, refused, pending: []}     all is decided
  *   202 {redriven, refused, pending}         the owners of `pending` could not come to it in time, and still will
  */
-import type { Asked } from '../../core/query/query-problem.ts';
-import type { AskedRedrive, RedriveSummary } from '../../core/query/redrive.ts';
+import type { Asked, QueryProblem } from '../../core/query/query-problem.ts';
+import { type AskedRedrive, parseRedrive, type RedriveSummary } from '../../core/query/redrive.ts';
 import { InvocationError } from '../environment-pool.ts';
 import { problem } from '../http/problem.ts';
 import { json, type PortRequest, type PortResponse, type Route } from '../http/route.ts';
@@ -43,18 +43,22 @@ async function answer(request: PortRequest, options: RedriveRouteOptions): Promi
   const body = readJsonBody(request, EXAMPLE);
   if (!body.ok) return body.response;
   try {
-    const payload: RedrivePayload = { redrive: 'ask', body: body.value };
+    // Judged here first: what no redrive can be does not cross to another thread.
+    const judged = parseRedrive(body.value);
+    if (!judged.ok) return refusal(judged.problem);
+    const payload: RedrivePayload = { redrive: 'ask', body: judged.value };
     const asked = (await options.invoke(payload)) as Asked<AskedRedrive>;
-    if (!asked.ok) {
-      const { status, code, detail, title: _, ...extras } = asked.problem;
-      return problem(status, code, detail, extras);
-    }
+    if (!asked.ok) return refusal(asked.problem);
     const summary = await outcomeOf(asked.value, request.signal, options);
     return json(summary, summary.pending.length === 0 ? 200 : 202);
   } catch (error) {
     if (error instanceof InvocationError) return noAnswer(error);
     throw error;
   }
+}
+
+function refusal({ status, code, detail, title: _, ...extras }: QueryProblem): PortResponse {
+  return problem(status, code, detail, extras);
 }
 
 async function outcomeOf(

@@ -33,7 +33,9 @@ export class LocalInbox implements Inbox {
     this.#begin = database.prepareRows(
       'UPDATE inbox SET begun = begun + 1 WHERE slice_id = ? AND id = ? RETURNING begun',
     );
-    this.#finish = database.prepareRows('UPDATE inbox SET done = ? WHERE slice_id = ? AND id = ?');
+    this.#finish = database.prepareRows(
+      'UPDATE inbox SET done = ?, begun = 0 WHERE slice_id = ? AND id = ?',
+    );
     this.#delete = database.prepareRows('DELETE FROM inbox WHERE slice_id = ? AND id = ?');
   }
 

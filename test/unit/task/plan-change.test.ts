@@ -248,7 +248,7 @@ describe('a rollback', () => {
     const report = await world.task().deliver(world.batch(40, 45), PLENTY);
     expect(report).toMatchObject({ rewoundTo: 4, replayed: 20, folded: 5 });
     const head = await world.head();
-    expect(head).toMatchObject({ status: 'OPEN', timeline: 1, generation: 1, planOrdinal: 3 });
+    expect(head).toMatchObject({ status: 'OPEN', timeline: 1, generation: 2, planOrdinal: 3 });
     expect(await world.answers(head)).toEqual(world.expected(45));
   });
 

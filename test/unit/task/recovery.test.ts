@@ -183,7 +183,7 @@ describe('a recovery whose owner died', () => {
     const world = new TaskWorld(60, { replayChunkRecords: 10 });
     await world.task().deliver(world.batch(0, 10), PLENTY);
     await world.deliverOnly(40);
-    world.clock.advance(100 * RECOVERY_LEASE_MS);
+    world.clock.advance(50 * RECOVERY_LEASE_MS);
     const life = { dead: false };
     const log = {
       readAfter: async () => {

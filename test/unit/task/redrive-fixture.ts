@@ -47,7 +47,7 @@ export function strictDecoder(
       const bad = decoder.decode(data, fields);
       const id = /"id":(\d+)/.exec(new TextDecoder().decode(data))?.[1];
       if (id === undefined || !ids.includes(Number(id))) return bad;
-      if (how === 'throws') throw new RangeError('a bug of the decoder');
+      if (how === 'throws') throw new TypeError('a bug of the decoder');
       return { reason: 'wrong-type', detail: 'too strict' };
     },
   };

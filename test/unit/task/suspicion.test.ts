@@ -38,7 +38,7 @@ function decoderWith(ids: readonly number[], act: () => never): RecordDecoder {
 
 const throwing = (...ids: number[]) =>
   decoderWith(ids, () => {
-    throw new RangeError('a bug');
+    throw new TypeError('a bug');
   });
 
 const killing = (life: Life, ...ids: number[]) =>
