@@ -11,6 +11,15 @@
  */
 const GROUND = 'core/(assert|bytes|crc32c|faults|hash|knobs|limits|ports|position)\\.ts$';
 
+const CHECKPOINT_AND_BELOW = [
+  'core/time/',
+  'core/aggregate/',
+  'core/definition/',
+  'core/decode/',
+  'core/state/',
+  'core/checkpoint/',
+];
+
 /** What each folder of core/ may import besides itself and the common ground. */
 const CORE_FOLDERS = {
   time: ['core/definition/plan\\.ts$'],
@@ -19,22 +28,8 @@ const CORE_FOLDERS = {
   decode: ['core/time/', 'core/definition/'],
   state: ['core/time/', 'core/aggregate/', 'core/definition/', 'core/decode/'],
   checkpoint: ['core/time/', 'core/aggregate/', 'core/definition/', 'core/decode/', 'core/state/'],
-  task: [
-    'core/time/',
-    'core/aggregate/',
-    'core/definition/',
-    'core/decode/',
-    'core/state/',
-    'core/checkpoint/',
-  ],
-  query: [
-    'core/time/',
-    'core/aggregate/',
-    'core/definition/',
-    'core/decode/',
-    'core/state/',
-    'core/checkpoint/',
-  ],
+  task: CHECKPOINT_AND_BELOW,
+  query: CHECKPOINT_AND_BELOW,
 };
 
 /** The product's folders outside core/, with what each may import besides itself, core/ and packages. */

@@ -39,6 +39,18 @@ export function laterPosition(a: Position, b: Position): Position {
   return comparePositions(a, b) >= 0 ? a : b;
 }
 
+/** How many of a log's positions, which ascend, lie at or before `position`. */
+export function countUpTo(log: readonly Position[], position: Position): number {
+  let low = 0;
+  let high = log.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (comparePositions(log[middle] as Position, position) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 const SUB_SEQUENCE_DIGITS = 10;
 
 /** A string that sorts as positions do, byte by byte: what a store compares in a condition. */

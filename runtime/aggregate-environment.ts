@@ -10,7 +10,11 @@ import { INVOCATION_PAYLOAD_BYTES_MAX } from '../core/limits.ts';
 import type { StreamRecord } from '../core/ports.ts';
 import type { Position } from '../core/position.ts';
 import { createAggregateHandler } from '../functions/aggregate/handler.ts';
-import type { KinesisEvent, KinesisEventRecord } from '../functions/aggregate/kinesis-event.ts';
+import {
+  type KinesisEvent,
+  type KinesisEventRecord,
+  kinesisEventRecord,
+} from '../functions/aggregate/kinesis-event.ts';
 import { serveInvocations } from './invocation.ts';
 import { openLocalPorts } from './local-ports.ts';
 import { planOf } from './plan-data.ts';
@@ -75,29 +79,16 @@ serveInvocations(async (payload, timeLeftMs): Promise<AggregateAnswer> => {
 
 /** As many of the records as one invocation's payload takes. */
 function eventOf(shardId: string, records: readonly StreamRecord[]): KinesisEvent {
+  const { region } = data;
+  const origin = { stream: plan.stream, shardId, region, role: 'tidemark-dev' };
   const Records: KinesisEventRecord[] = [];
   let payloadBytes = 0;
   for (const record of records) {
-    const { buffer, byteOffset, byteLength } = record.data;
-    const base64 = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-    payloadBytes += base64.length + record.partitionKey.length + ENVELOPE_BYTES;
+    const made = kinesisEventRecord(record, origin);
+    const { data: base64, partitionKey } = made.kinesis;
+    payloadBytes += base64.length + partitionKey.length + ENVELOPE_BYTES;
     if (payloadBytes > INVOCATION_PAYLOAD_BYTES_MAX && Records.length > 0) break;
-    Records.push({
-      eventID: `${shardId}:${record.sequenceNumber}`,
-      eventName: 'aws:kinesis:record',
-      eventVersion: '1.0',
-      eventSource: 'aws:kinesis',
-      eventSourceARN: `arn:aws:kinesis:${data.region}:000000000000:stream/${plan.stream}`,
-      awsRegion: data.region,
-      invokeIdentityArn: 'arn:aws:iam::000000000000:role/tidemark-dev',
-      kinesis: {
-        kinesisSchemaVersion: '1.0',
-        partitionKey: record.partitionKey,
-        sequenceNumber: record.sequenceNumber,
-        data: base64,
-        approximateArrivalTimestamp: record.arrivalMs / 1000,
-      },
-    });
+    Records.push(made);
   }
   return { Records };
 }

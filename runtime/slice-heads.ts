@@ -4,6 +4,7 @@
 import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { firstHead, type Head, headItem, parseHead } from '../core/checkpoint/head.ts';
 import { sliceIdOf } from '../core/checkpoint/names.ts';
+import { decidePrevious } from '../core/checkpoint/retention.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { CheckpointStore } from '../core/ports.ts';
 import { comparePositions, type Position, START } from '../core/position.ts';
@@ -71,11 +72,9 @@ export class SliceHeads {
 }
 
 /** Where the oldest replay would begin: from an epoch to fall back to, or from where the plan before was left. */
-export function neededAfter(
-  { replayFrom, previous }: Pick<Head, 'replayFrom' | 'previous'>,
-  nowMs: number,
-): Position {
-  const isOver = previous === null || nowMs - previous.sinceMs >= DEFAULT_KNOBS.rollbackGraceMs;
-  if (isOver || comparePositions(previous.cursor, replayFrom) >= 0) return replayFrom;
-  return previous.cursor;
+export function neededAfter(head: Pick<Head, 'replayFrom' | 'previous'>, nowMs: number): Position {
+  const previous = decidePrevious(head, nowMs, DEFAULT_KNOBS.rollbackGraceMs);
+  const { replayFrom } = head;
+  const isLater = previous === null || comparePositions(previous.cursor, replayFrom) >= 0;
+  return isLater ? replayFrom : previous.cursor;
 }

@@ -16,6 +16,7 @@ import {
   differenceOf,
   type LoggedRecord,
   mergeRecounts,
+  type RecountRow,
   recountShard,
   rowId,
   type ShardRecount,
@@ -140,7 +141,7 @@ export class Auditor {
       const { redriven, condemned, plans } = facts;
       const [first, ...laterPlans] = plans;
       const plan = first?.plan ?? ([...this.#plans.values()][0] as Plan);
-      recount = recountShard(plan, shardId, records, redriven, { condemned, laterPlans });
+      recount = recountShard(plan, records, redriven, { condemned, laterPlans });
       this.#recounts.set(key, recount);
     }
     return recount;
@@ -204,7 +205,7 @@ export class Auditor {
     const expected = mergeRecounts(plan, [recount]);
     for (const view of plan.views) {
       const found = await this.#rowsOf(view, head, checkpoint);
-      const difference = differenceOfView(plan, view, expected.get(view.name), found);
+      const difference = differenceOfView(view, expected.get(view.name), found);
       if (difference !== null) return `view ${view.name}: ${difference}`;
     }
     return null;
@@ -238,18 +239,17 @@ export type FoundRows = ReadonlyMap<string, { readonly values: Record<string, un
 
 /** What differs between a view's rows and what they must be; null if nothing. */
 export function differenceOfView(
-  plan: Plan,
   view: ViewPlan,
-  expected: ReadonlyMap<string, Parameters<typeof differenceOf>[2] & object> | undefined,
+  expected: ReadonlyMap<string, RecountRow> | undefined,
   found: FoundRows,
 ): string | null {
   for (const [id, row] of expected ?? []) {
-    const difference = differenceOf(plan, view, row, found.get(id));
+    const difference = differenceOf(view, row, found.get(id));
     if (difference !== null) return `row ${id}: ${difference}`;
   }
   for (const [id, row] of found) {
     if (expected?.has(id)) continue;
-    return `row ${id}: ${differenceOf(plan, view, undefined, row) ?? 'unexpected'}`;
+    return `row ${id}: ${differenceOf(view, undefined, row) ?? 'unexpected'}`;
   }
   return null;
 }

@@ -4,12 +4,14 @@
  * parents are done. Its position is its own: it may lag behind HEAD, and a mapping made anew may be ahead of it.
  */
 import { comparePositions, laterPosition, type Position, START } from '../core/position.ts';
+import { kinesisEventRecord } from '../functions/aggregate/kinesis-event.ts';
 import type { EnvironmentPool } from './environment-pool.ts';
-import { kinesisBatch } from './kinesis-batch.ts';
 import type { Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import { recordsUpTo, type SimShard, type SimStream } from './sim-stream.ts';
 import type { VirtualTime } from './virtual-time.ts';
+
+const REGION = 'us-east-1';
 
 export interface MappingDeps {
   readonly time: VirtualTime;
@@ -112,7 +114,8 @@ export class EventSourceMapping {
 
   async #deliver(shard: SimShard, records: ReturnType<SimStream['peek']>): Promise<boolean> {
     const { pool, streamName, onAnswered } = this.#deps;
-    const event = kinesisBatch(streamName, shard.id, records);
+    const origin = { stream: streamName, shardId: shard.id, region: REGION, role: 'simulated' };
+    const event = { Records: records.map((record) => kinesisEventRecord(record, origin)) };
     const { outcome } = await pool.invoke(event, shard.id);
     if (outcome !== 'returned') return false;
     onAnswered(shard, records.at(-1) as Position);

@@ -57,7 +57,7 @@ function differenceAt(
   const expected = mergeRecounts(plan, recounts).get(view.name);
   // An answer that names what it could not read lacks it.
   const isWhole = pages.every(({ damaged }) => damaged === undefined);
-  const difference = isWhole ? differenceOfView(plan, view, expected, found) : null;
+  const difference = isWhole ? differenceOfView(view, expected, found) : null;
   if (difference !== null) return difference;
   const known = recounts
     .filter((_, index) => epochs[index]?.status !== 'SEALED')

@@ -1,7 +1,7 @@
 /**
  * Whether an answer of the product agrees with a row of the oracle: exactly, but for quantiles, which are within 1 %.
  */
-import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import type { ViewPlan } from '../core/definition/plan.ts';
 import type { RecountRow } from './recount-row.ts';
 
 const QUANTILE_ERROR_MAX = 0.01;
@@ -12,7 +12,6 @@ type Quantiles = Readonly<Record<string, number | null>>;
 
 /** Null if an answer says of a row what it must (a quantile within 1 %), otherwise what differs. */
 export function differenceOf(
-  _plan: Plan,
   view: ViewPlan,
   expected: RecountRow | undefined,
   found: { readonly values: Readonly<Record<string, unknown>> } | undefined,

@@ -78,7 +78,6 @@ export interface RecountOptions {
 /** What folding exactly these records of one shard, in this order, must give. */
 export function recountShard(
   plan: Plan,
-  _shardId: string,
   records: readonly LoggedRecord[],
   redriven: readonly Redriven[] = [],
   { condemned, observe, laterPlans = [] }: RecountOptions = {},

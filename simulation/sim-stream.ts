@@ -15,7 +15,7 @@ import type {
   SourceRead,
   StreamRecord,
 } from '../core/ports.ts';
-import { comparePositions, type Position } from '../core/position.ts';
+import { countUpTo, type Position } from '../core/position.ts';
 import type { Random } from './random.ts';
 
 export interface SimShard {
@@ -157,14 +157,7 @@ export class SimStream implements RecordSource, ShardDirectory {
 
 /** How many of the shard's records lie at or before a position. */
 export function recordsUpTo({ log }: SimShard, position: Position): number {
-  let low = 0;
-  let high = log.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (comparePositions(log[middle] as StreamRecord, position) > 0) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return countUpTo(log, position);
 }
 
 function boundsOf({ range }: SimShard): readonly [start: bigint, end: bigint] {

@@ -17,7 +17,7 @@ export function attribute(plan: Plan, logs: readonly ShardLog[], seed: number): 
   const tally = new Tally(seed);
   const judge = new FateJudge(plan, tally);
   const recounts = logs.map(({ shardId, records }) =>
-    recountShard(plan, shardId, records, [], { observe: (fate) => judge.judge(fate, shardId) }),
+    recountShard(plan, records, [], { observe: (fate) => judge.judge(fate, shardId) }),
   );
   observeHeldOpen(plan, logs, recounts, tally);
   return { recounts, observations: tally.observations() };

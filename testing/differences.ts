@@ -34,8 +34,8 @@ export async function differencesOf(
   const wrongRows = new Map<string, number>();
   for (const view of plan.views) {
     const found = new Map((await run.rows(view.name)).map((row) => [idOf(view, row), row]));
-    broken.push(...compare(plan, view, expected.get(view.name), found));
-    wrongRows.set(view.name, compare(plan, view, ideal.views.get(view.name), found).length);
+    broken.push(...compare(view, expected.get(view.name), found));
+    wrongRows.set(view.name, compare(view, ideal.views.get(view.name), found).length);
   }
   return { broken, wrongRows };
 }
@@ -63,14 +63,13 @@ export function idealOf(
 }
 
 function compare(
-  plan: Plan,
   view: ViewPlan,
   expected: ReadonlyMap<string, RecountRow> = new Map(),
   found: ReadonlyMap<string, AnswerRow>,
 ): string[] {
   const ids = new Set([...expected.keys(), ...found.keys()]);
   return [...ids]
-    .map((id) => differenceOf(plan, view, expected.get(id), found.get(id)))
+    .map((id) => differenceOf(view, expected.get(id), found.get(id)))
     .filter((difference) => difference !== null);
 }
 

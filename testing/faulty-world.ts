@@ -6,7 +6,7 @@ import type { Plan } from '../core/definition/plan.ts';
 import { Random } from '../simulation/random.ts';
 import { drawScenario } from '../simulation/scenario.ts';
 import { simulateSeed } from '../simulation/simulation.ts';
-import type { Observation } from './findings.ts';
+import { brokenPromise, type Observation } from './findings.ts';
 import type { TimedRecord } from './timed-records.ts';
 
 /** Many short runs find more than a long one. */
@@ -30,15 +30,5 @@ export async function observeFaults(
   const { failure } = await simulateSeed({ plan, records: generator, seed, scenario });
   if (failure === null) return [];
   const detail = `${failure.kind}: ${failure.detail.split('\n', 1)[0]}`;
-  return [
-    {
-      kind: 'promise-broken',
-      view: null,
-      detail,
-      seed,
-      records: 0,
-      neededMs: null,
-      firstRecord: null,
-    },
-  ];
+  return [brokenPromise(detail, seed)];
 }

@@ -38,6 +38,19 @@ export interface Observation {
   readonly firstRecord: number | null;
 }
 
+/** Tidemark itself was wrong. */
+export function brokenPromise(detail: string, seed: number): Observation {
+  return {
+    kind: 'promise-broken',
+    view: null,
+    detail,
+    seed,
+    records: 0,
+    neededMs: null,
+    firstRecord: null,
+  };
+}
+
 export interface Finding {
   readonly kind: FindingKind;
   readonly view: string | null;

@@ -9,7 +9,7 @@ import { attribute } from './attribution.ts';
 import { type Delays, isDrawn } from './delays.ts';
 import { differencesOf, idealOf } from './differences.ts';
 import { observeFaults } from './faulty-world.ts';
-import { findingsOf, type Observation } from './findings.ts';
+import { brokenPromise, findingsOf, type Observation } from './findings.ts';
 import { MemoryRun, type SliceSizes } from './memory-run.ts';
 import { type PipelineInput, planOfPipeline } from './pipeline-plan.ts';
 import { reportText } from './report-text.ts';
@@ -106,17 +106,7 @@ async function runSeed(
   const { recounts, observations } = attribute(plan, logs, seed);
   const ideal = idealOf(plan, records, logs);
   const { broken, wrongRows } = await differencesOf(plan, run, recounts, ideal);
-  const promises = broken.map(
-    (detail): Observation => ({
-      kind: 'promise-broken',
-      view: null,
-      detail,
-      seed,
-      records: 0,
-      neededMs: null,
-      firstRecord: null,
-    }),
-  );
+  const promises = broken.map((detail) => brokenPromise(detail, seed));
   return { observations: [...promises, ...observations], wrongRows, sizes: run.sizes };
 }
 

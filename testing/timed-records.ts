@@ -3,7 +3,7 @@
  */
 import type { Plan } from '../core/definition/plan.ts';
 import { RecordJudge } from '../simulation/recount-record.ts';
-import { LocalCalendar } from '../simulation/recount-time.ts';
+import { calendarOf } from '../simulation/recount-time.ts';
 
 /** A record as an object, as JSON text, or as the bytes that a producer would put. */
 export type RecordInput = object | string | Uint8Array;
@@ -27,7 +27,7 @@ export function timedRecords(
   records: Iterable<RecordInput>,
   partitionKey: PartitionKey | undefined,
 ): TimedRecord[] {
-  const judge = new RecordJudge(plan, new LocalCalendar(plan.zone), true);
+  const judge = new RecordJudge(plan, calendarOf(plan.zone), true);
   const field =
     partitionKey ?? plan.views.find(({ groupBy }) => groupBy.length > 0)?.groupBy[0]?.name;
   const timed: TimedRecord[] = [];

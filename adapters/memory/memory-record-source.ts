@@ -3,7 +3,7 @@
  */
 import { assert } from '../../core/assert.ts';
 import type { RecordSource, SourceRead, StreamRecord } from '../../core/ports.ts';
-import { comparePositions, type Position, START } from '../../core/position.ts';
+import { comparePositions, countUpTo, type Position, START } from '../../core/position.ts';
 import { copyBytes } from './stored-copy.ts';
 
 interface ShardLog {
@@ -32,7 +32,7 @@ export class MemoryRecordSource implements RecordSource {
   trim(shardId: string, to: Position): void {
     const log = this.#logs.get(shardId);
     if (log === undefined) return;
-    const kept = firstAfter(log.records, to);
+    const kept = countUpTo(log.records, to);
     const last = log.records[kept - 1];
     if (last === undefined) return;
     const { sequenceNumber, subSequence } = last;
@@ -51,7 +51,7 @@ export class MemoryRecordSource implements RecordSource {
       const { sequenceNumber, subSequence } = oldest;
       return { outcome: 'trimmed', oldest: { sequenceNumber, subSequence } };
     }
-    const start = firstAfter(log.records, after);
+    const start = countUpTo(log.records, after);
     const records = log.records.slice(start, start + limit).map(copyRecord);
     return {
       outcome: 'records',
@@ -59,18 +59,6 @@ export class MemoryRecordSource implements RecordSource {
       reachedTip: start + records.length === log.records.length,
     };
   }
-}
-
-/** Index of the first record after `position`; the length if there is none. */
-function firstAfter(records: readonly StreamRecord[], position: Position): number {
-  let low = 0;
-  let high = records.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (comparePositions(records[middle] as StreamRecord, position) > 0) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function copyRecord(record: StreamRecord): StreamRecord {

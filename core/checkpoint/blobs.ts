@@ -6,7 +6,14 @@ import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { DELTA_ITEM_BYTES_MAX } from '../limits.ts';
 import type { BlobStore } from '../ports.ts';
-import { type BlobName, type BlobPlace, type BlobReference, blobKey } from './names.ts';
+import {
+  type BlobKind,
+  type BlobName,
+  type BlobPlace,
+  type BlobReference,
+  blobKey,
+  parseBlobKey,
+} from './names.ts';
 
 /** Where a slice's blobs are kept: small deltas as items, everything else as objects. */
 export interface BlobStores {
@@ -78,6 +85,27 @@ export async function readBlobRange(
     throw new CorruptStateFault(`${key} ends before byte ${to}`);
   }
   return bytes;
+}
+
+const PAGE = 1000;
+
+/** The names of a slice's blobs in one store, those of one kind or all. */
+export async function* blobNames(
+  store: BlobStore,
+  sliceId: string,
+  kind: BlobKind | null = null,
+): AsyncGenerator<BlobName> {
+  const prefix = kind === null ? `${sliceId}/` : `${sliceId}/${kind}/`;
+  let after: string | null = null;
+  for (;;) {
+    const page = await store.list(prefix, after, PAGE);
+    for (const { key } of page) {
+      const name = parseBlobKey(sliceId, key);
+      if (name !== null) yield name;
+    }
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.key ?? null;
+  }
 }
 
 function placeOf(name: BlobName, byteLength: number): BlobPlace {

@@ -12,14 +12,13 @@ import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { SliceImage } from '../state/slice-image.ts';
-import type { QuarantineEntry } from '../state/state-change.ts';
 import { type Base, decodeBase } from './base.ts';
-import { type BlobStores, referenceOf } from './blobs.ts';
+import { type BlobStores, blobNames, referenceOf } from './blobs.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { EMPTY_MANIFEST } from './manifest.ts';
-import { type BlobName, type BlobReference, blobKey, parseBlobKey } from './names.ts';
-import { applyBase, applyDelta, type Checkpoint, emptyCheckpoint, readDelta } from './restore.ts';
+import { type BlobName, type BlobReference, blobKey, deltaOf } from './names.ts';
+import { applyBase, applyChain, type Checkpoint, emptyCheckpoint } from './restore.ts';
 
 /** An epoch that was read whole. */
 export interface SoundEpoch {
@@ -77,9 +76,10 @@ async function readHistory(head: Head, stores: BlobStores): Promise<History> {
     }
   };
   for (const store of [stores.items, stores.objects]) {
-    const names = (await deltaNames(store, sliceId)).filter(
-      ({ epoch }) => epoch >= collectBelow && epoch <= head.epoch + 1,
-    );
+    const names: BlobName[] = [];
+    for await (const name of blobNames(store, sliceId, 'delta')) {
+      if (name.epoch >= collectBelow && name.epoch <= head.epoch + 1) names.push(name);
+    }
     for (let at = 0; at < names.length; at += READ_AT_ONCE) {
       const some = names.slice(at, at + READ_AT_ONCE);
       const read = await Promise.all(some.map((name) => readKnown(store, sliceId, name, stores)));
@@ -91,21 +91,6 @@ async function readHistory(head: Head, stores: BlobStores): Promise<History> {
   if (ofBase !== undefined) candidates.set(blobKey(sliceId, ofBase.reference), ofBase.reference);
   const newestFirst = [...candidates.values()].sort((a, b) => b.epoch - a.epoch);
   return { candidates: newestFirst, deltas };
-}
-
-async function deltaNames(store: BlobStore, sliceId: string): Promise<BlobName[]> {
-  const PAGE = 1000;
-  const names: BlobName[] = [];
-  let after: string | null = null;
-  for (;;) {
-    const page = await store.list(`${sliceId}/delta/`, after, PAGE);
-    for (const { key } of page) {
-      const name = parseBlobKey(sliceId, key);
-      if (name !== null) names.push(name);
-    }
-    if (page.length < PAGE) return names;
-    after = page.at(-1)?.key ?? null;
-  }
 }
 
 async function readKnown(
@@ -147,21 +132,15 @@ async function readEpoch(
   try {
     const manifest = base === null ? EMPTY_MANIFEST : applyBase(image, base.opened);
     const baseCursor = image.progress.position;
-    let quarantined: QuarantineEntry[] = [];
-    for (const reference of base === null ? chain : chain.slice(1)) {
-      quarantined = applyDelta(image, await readDelta(sliceId, reference, stores));
-    }
+    const deltasAfter = base === null ? chain : chain.slice(1);
+    const after = base === null ? null : deltaOf(base.reference);
+    const quarantined = await applyChain(image, after, deltasAfter, sliceId, stores);
     const checkpoint = { image, manifest, chain, baseCursor, quarantined };
     return { checkpoint, base: base?.reference ?? null, epoch: candidate.epoch };
   } catch (fault) {
     if (fault instanceof CorruptStateFault) return null;
     throw fault;
   }
-}
-
-/** The flip's delta of a flip's base. */
-function deltaOf(base: BlobName): BlobName {
-  return { ...base, kind: 'delta' };
 }
 
 /** The base that was written with a delta. */

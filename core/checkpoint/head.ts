@@ -7,13 +7,7 @@ import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { HEAD_BYTES_MAX } from '../limits.ts';
 import type { HashRange, HeadItem } from '../ports.ts';
-import {
-  comparePositions,
-  isSequenceNumber,
-  type Position,
-  START,
-  sortablePosition,
-} from '../position.ts';
+import { comparePositions, type Position, START, sortablePosition } from '../position.ts';
 import {
   decodeCounts,
   encodeCounts,
@@ -22,9 +16,16 @@ import {
   totalRecords,
 } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
-import { decodePosition } from '../state/state-change.ts';
+import { checkedPosition, decodePosition, type FoldProgress } from '../state/state-change.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
-import { type BlobReference, decodeReference, encodeReference, sliceIdOf } from './names.ts';
+import {
+  type BlobReference,
+  decodeOptional,
+  decodeReference,
+  encodeOptional,
+  encodeReference,
+  sliceIdOf,
+} from './names.ts';
 
 /** `OPEN` takes records. The others are for recovery and for splits and merges of slices. */
 export type SliceStatus = 'OPEN' | 'RECOVERING' | 'OPENING' | 'SEALED';
@@ -141,6 +142,16 @@ export function parseHead(item: HeadItem): Head {
   if (!consistent) throw new CorruptStateFault(`${what} contradicts the attributes beside it`);
   assertHead(head);
   return head;
+}
+
+/** What HEAD says of the fold that its epoch holds. */
+export function standingOf({
+  position,
+  watermarkMs,
+  digest,
+  counts,
+}: FoldProgress): Pick<Head, 'cursor' | 'watermarkMs' | 'digest' | 'counts'> {
+  return { cursor: position, watermarkMs, digest: digest.copy(), counts: { ...counts } };
 }
 
 /** What must hold of every HEAD, checked before each write and after each read. */
@@ -263,8 +274,8 @@ function decodeHead(reader: ByteReader): Head {
     stateBytes: reader.varint(),
     chainLength: reader.varint(),
     chainBytes: reader.varint(),
-    base: reader.flag() ? decodeReference(reader) : null,
-    delta: reader.flag() ? decodeReference(reader) : null,
+    base: decodeOptional(reader),
+    delta: decodeOptional(reader),
     collectBelow: reader.varint(),
     floor: { epoch: reader.varint(), sinceMs: reader.f64() },
     flippedMs: reader.f64(),
@@ -291,7 +302,7 @@ function encodePrevious(previous: PreviousPlan, writer: ByteWriter): void {
 function decodePrevious(reader: ByteReader): PreviousPlan {
   return {
     planHash: reader.hex(HASH_BYTES),
-    base: reader.flag() ? decodeReference(reader) : null,
+    base: decodeOptional(reader),
     delta: decodeReference(reader),
     cursor: decodePacked(reader),
     sinceMs: reader.f64(),
@@ -304,14 +315,5 @@ function encodePacked(position: Position, writer: ByteWriter): void {
 }
 
 function decodePacked(reader: ByteReader): Position {
-  const position = { sequenceNumber: reader.decimal(), subSequence: reader.varint() };
-  if (!isSequenceNumber(position.sequenceNumber)) {
-    throw new CorruptStateFault(`'${position.sequenceNumber}' is not a sequence number`);
-  }
-  return position;
-}
-
-function encodeOptional(reference: BlobReference | null, writer: ByteWriter): void {
-  writer.u8(reference === null ? 0 : 1);
-  if (reference !== null) encodeReference(reference, writer);
+  return checkedPosition({ sequenceNumber: reader.decimal(), subSequence: reader.varint() });
 }

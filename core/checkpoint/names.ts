@@ -60,6 +60,11 @@ export function parseBlobKey(sliceId: string, key: string): BlobName | null {
   return { kind, timeline: Number(timeline), epoch: Number(epoch), nonce };
 }
 
+/** The delta of the flip that wrote a base. */
+export function deltaOf(base: BlobName): BlobName {
+  return { ...base, kind: 'delta' };
+}
+
 /** True if both name the same blob. */
 export function sameBlob(a: BlobName, b: BlobName): boolean {
   return (
@@ -106,6 +111,16 @@ export function decodeReference(reader: ByteReader): BlobReference {
 export function encodeReferences(references: readonly BlobReference[], writer: ByteWriter): void {
   writer.varint(references.length);
   for (const reference of references) encodeReference(reference, writer);
+}
+
+/** A reference that may be missing. */
+export function encodeOptional(reference: BlobReference | null, writer: ByteWriter): void {
+  writer.u8(reference === null ? 0 : 1);
+  if (reference !== null) encodeReference(reference, writer);
+}
+
+export function decodeOptional(reader: ByteReader): BlobReference | null {
+  return reader.flag() ? decodeReference(reader) : null;
 }
 
 export function decodeReferences(reader: ByteReader): BlobReference[] {

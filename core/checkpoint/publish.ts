@@ -23,7 +23,7 @@ import {
   type RunMerge,
 } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
-import type { Head, PreviousPlan } from './head.ts';
+import { type Head, type PreviousPlan, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import type { AbsorbedRun, Manifest, RunReference } from './manifest.ts';
 import type { BlobReference } from './names.ts';
@@ -157,7 +157,7 @@ function nextHead(
   nowMs: number,
   knobs: Knobs,
 ): Head {
-  const { position, watermarkMs, digest, counts } = state.progress;
+  const { position } = state.progress;
   const chainLength = base === null ? head.chainLength + 1 : 0;
   const chainBytes = base === null ? head.chainBytes + delta.byteLength : 0;
   const delivered = laterPosition(head.delivered, position);
@@ -174,12 +174,9 @@ function nextHead(
     epoch: head.epoch + 1,
     revision: head.revision + 1,
     nonce: delta.nonce,
-    cursor: position,
+    ...standingOf(state.progress),
     delivered,
     deliveredArrivalMs: delivered === position ? arrivalMs : head.deliveredArrivalMs,
-    watermarkMs,
-    digest: digest.copy(),
-    counts: { ...counts },
     entryCount: state.entryCount,
     stateBytes: ((base ?? head.base)?.byteLength ?? 0) + chainBytes,
     chainLength,

@@ -14,7 +14,7 @@ import { type BlobStores, readBlob } from './blobs.ts';
 import { type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { EMPTY_MANIFEST, type Manifest } from './manifest.ts';
-import { type BlobName, type BlobReference, sameBlob } from './names.ts';
+import { type BlobName, type BlobReference, deltaOf, sameBlob } from './names.ts';
 
 /** An image at exactly the epoch of a HEAD, with what is needed to go on from there. */
 export interface Checkpoint {
@@ -81,7 +81,7 @@ export async function load(
   }
   const baseEpoch = base?.epoch ?? 0;
   const missing = newest.predecessors.filter(({ epoch }) => epoch > baseEpoch);
-  const after: BlobName | null = base === null ? null : { ...base, kind: 'delta' };
+  const after = base === null ? null : deltaOf(base);
   const quarantined = await applyDeltas(image, after, missing, newest, stores);
   return { image, manifest, chain, baseCursor, quarantined };
 }
@@ -119,6 +119,20 @@ export async function advance(
   });
   const chain = [...newest.predecessors, head.delta];
   return finish(head, { image, manifest, chain, baseCursor, quarantined });
+}
+
+/** Applies a chain of deltas, read at once, to an image at `after`; what the last one quarantined. */
+export async function applyChain(
+  image: SliceImage,
+  after: BlobName | null,
+  chain: readonly BlobReference[],
+  sliceId: string,
+  stores: BlobStores,
+): Promise<QuarantineEntry[]> {
+  const last = chain.at(-1);
+  if (last === undefined) return [];
+  const newest = await readDelta(sliceId, last, stores);
+  return applyDeltas(image, after, chain.slice(0, -1), newest, stores);
 }
 
 /** Applies the missing deltas and the newest one to an image at `after`; what the newest quarantined. */
@@ -191,7 +205,7 @@ function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
   return checkpoint;
 }
 
-export async function readDelta(
+async function readDelta(
   sliceId: string,
   reference: BlobReference,
   stores: BlobStores,

@@ -5,24 +5,18 @@
  *   timeline 0   … 4 ── 5 ── 6 ── 7 = HEAD
  *                     └── timeline 1   8 = HEAD, RECOVERING
  */
-
-import type { RecordDecoder } from '../decode/record-decoder.ts';
-import type { Plan } from '../definition/plan.ts';
 import { comparePositions } from '../position.ts';
-import { SliceState } from '../state/slice-state.ts';
 import { writeBlob } from './blobs.ts';
 import { encodeDelta } from './delta.ts';
 import type { SoundEpoch } from './fallback.ts';
-import type { Head, PreviousPlan } from './head.ts';
+import { type Head, type PreviousPlan, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import type { BlobReference } from './names.ts';
 import { type PublishPorts, predecessorsOf } from './publish.ts';
 
 export interface RewindTarget extends Pick<SoundEpoch, 'checkpoint' | 'base'> {
-  readonly plan: Plan;
   readonly planOrdinal: number;
   readonly previous: PreviousPlan | null;
-  readonly decoder: RecordDecoder;
 }
 
 export type RewindOutcome =
@@ -40,7 +34,7 @@ export async function rewind(
   target: RewindTarget,
   ports: PublishPorts,
 ): Promise<RewindOutcome> {
-  const { checkpoint, base, plan, planOrdinal, previous } = target;
+  const { checkpoint, base, planOrdinal, previous } = target;
   const { image, chain, baseCursor } = checkpoint;
   const nowMs = ports.clock.nowMs();
   const { sliceId } = head;
@@ -56,15 +50,15 @@ export async function rewind(
       sliceId,
       generation,
       planOrdinal,
-      planHash: plan.hash,
+      planHash: image.plan.hash,
       predecessors: kept,
       manifest: null,
       requestsDone: [],
     },
-    new SliceState(image, target.decoder, head.shardId).encodeDelta(),
+    image.encodeNoChange(),
   );
   const delta = await writeBlob(ports.blobs, sliceId, name, bytes);
-  const { position, watermarkMs, digest, counts } = image.progress;
+  const { position } = image.progress;
   const sinceBase = kept.filter((reference) => reference.epoch > (base?.epoch ?? 0));
   const chainBytes = [...sinceBase, delta].reduce((sum, { byteLength }) => sum + byteLength, 0);
   const next: Head = {
@@ -76,11 +70,8 @@ export async function rewind(
     revision: head.revision + 1,
     nonce: name.nonce,
     planOrdinal,
-    planHash: plan.hash,
-    cursor: position,
-    watermarkMs,
-    digest: digest.copy(),
-    counts: { ...counts },
+    planHash: image.plan.hash,
+    ...standingOf(image.progress),
     entryCount: image.entryCount,
     stateBytes: (base?.byteLength ?? 0) + chainBytes,
     chainLength: sinceBase.length + 1,

@@ -4,7 +4,8 @@
  * epochs after those HEADs is left for the next look. The slice's ledger has the last word: what came back is not listed,
  * nor what only a timeline that ended put aside.
  */
-import type { Manifest } from '../checkpoint/manifest.ts';
+import { ledgerInRuns } from '../checkpoint/ledger-runs.ts';
+import type { Manifest, RunReference } from '../checkpoint/manifest.ts';
 import { CorruptStateFault } from '../faults.ts';
 import {
   QUARANTINE_ANSWER_BYTES_MAX,
@@ -15,7 +16,6 @@ import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../p
 import { type Position, sortablePosition } from '../position.ts';
 import { decodeGroupKey } from '../state/group-key.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
-import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
 import { toBase64 } from './base64.ts';
 import { type QueryParameters, readLimit } from './parameter-values.ts';
@@ -164,21 +164,13 @@ class LedgerReader {
   }
 
   async waits(record: Position): Promise<boolean> {
-    const entries = [...(this.#recent.get(sortablePosition(record)) ?? [])];
-    const { from, to } = ledgerKeyRange(record);
-    let isWhole = true;
-    for (const run of this.#manifest.runs) {
-      const reader = this.#runs.reader(this.#sliceId, run);
-      try {
-        entries.push(...(await reader.entries(LEDGER_VIEW, from, to)));
-      } catch (fault) {
-        if (!(fault instanceof CorruptStateFault)) throw fault;
-        this.#onDamage({ slice: this.#sliceId, epoch: run.epoch });
-        isWhole = false;
-      }
-    }
+    const recent = this.#recent.get(sortablePosition(record)) ?? [];
+    const readerOf = (run: RunReference) => this.#runs.reader(this.#sliceId, run);
+    const stored = await ledgerInRuns(record, this.#manifest.runs, readerOf);
+    for (const { epoch } of stored.damaged) this.#onDamage({ slice: this.#sliceId, epoch });
     // Better listed once too often than not at all: a redrive asks again.
-    return ledgerStanding(entries).waiting.length > 0 || !isWhole;
+    const { waiting } = ledgerStanding([...stored.entries, ...recent]);
+    return waiting.length > 0 || stored.damaged.length > 0;
   }
 }
 

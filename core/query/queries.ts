@@ -9,10 +9,16 @@ import type { Plan } from '../definition/plan.ts';
 import { viewToJson } from '../definition/plan-json.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
-import type { QuarantineIndex } from '../ports.ts';
+import { type QuarantineIndex, quarantineId } from '../ports.ts';
 import type { QueryParameters } from './parameter-values.ts';
-import { listQuarantine, parseQuarantineRequest, type QuarantineList } from './quarantine-list.ts';
-import { type Asked, gone, problemOfFault, Refused, refuse } from './query-problem.ts';
+import {
+  listQuarantine,
+  parseQuarantineRequest,
+  type QuarantineList,
+  type QuarantineSources,
+  quarantinedRecords,
+} from './quarantine-list.ts';
+import { type Asked, gone, guarded, Refused, refuse } from './query-problem.ts';
 import { RunCache } from './run-cache.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
 import { type Snapshot, Snapshots } from './snapshots.ts';
@@ -65,11 +71,25 @@ export class Queries {
   async quarantine(parameters: QueryParameters): Promise<Asked<QuarantineList>> {
     const request = parseQuarantineRequest(parameters);
     if (!request.ok) return request;
+    return this.#inTurn(async () => listQuarantine(request.value, await this.#quarantineNow()));
+  }
+
+  /** Ids of the first records that wait in the quarantine for a reason. */
+  quarantinedIds(reason: string, limit: number): Promise<Asked<string[]>> {
     return this.#inTurn(async () => {
-      const slices = await this.#snapshots.newestSlices();
-      const { quarantine: index } = this.#ports;
-      return listQuarantine(request.value, { slices, index, runs: this.#runs });
+      const ids: string[] = [];
+      const sources = await this.#quarantineNow();
+      for await (const record of quarantinedRecords(null, sources, () => {})) {
+        if (record.reason === reason) ids.push(quarantineId(record));
+        if (ids.length === limit) break;
+      }
+      return ids;
     });
+  }
+
+  async #quarantineNow(): Promise<QuarantineSources> {
+    const slices = await this.#snapshots.newestSlices();
+    return { slices, index: this.#ports.quarantine, runs: this.#runs };
   }
 
   async #answer(request: ViewRequest): Promise<ViewAnswer> {
@@ -113,15 +133,14 @@ export class Queries {
   }
 
   async #guarded<T>(run: () => Promise<T>): Promise<Asked<T>> {
-    try {
-      return { ok: true, value: await run() };
-    } catch (fault) {
-      if (fault instanceof Refused) return { ok: false, problem: fault.problem };
-      if (fault instanceof CorruptStateFault) this.#runs.clear();
-      const problem = problemOfFault(fault);
-      if (problem === null) throw fault;
-      return { ok: false, problem };
-    }
+    return guarded(async () => {
+      try {
+        return await run();
+      } catch (fault) {
+        if (fault instanceof CorruptStateFault) this.#runs.clear();
+        throw fault;
+      }
+    });
   }
 }
 

@@ -74,8 +74,19 @@ export function gone(detail: string, path: string): QueryProblem {
   return { status: 410, title: 'Gone', code: 'snapshot-gone', detail, path };
 }
 
+/** What `run` resolves to, or the problem that its refusal or its fault is; a bug is thrown. */
+export async function guarded<T>(run: () => Promise<T>): Promise<Asked<T>> {
+  try {
+    return { ok: true, value: await run() };
+  } catch (fault) {
+    const problem = fault instanceof Refused ? fault.problem : problemOfFault(fault);
+    if (problem === null) throw fault;
+    return { ok: false, problem };
+  }
+}
+
 /** What a fault tells whoever asked; null for a bug, which is nobody's answer. */
-export function problemOfFault(fault: unknown): QueryProblem | null {
+function problemOfFault(fault: unknown): QueryProblem | null {
   if (fault instanceof TransientFault) {
     const detail = withHint(fault);
     return { status: 503, title: 'Service Unavailable', code: 'try-again', detail };

@@ -2,8 +2,6 @@
  * Asking for a redrive: what is wanted back from the quarantine becomes durable requests in the inboxes of the slices'
  * owners, who answer there. Nothing is folded here.
  */
-import type { BlobStores } from '../checkpoint/blobs.ts';
-import type { Plan } from '../definition/plan.ts';
 import { REDRIVE_IDS_MAX, REDRIVE_REQUEST_IDS_MAX } from '../limits.ts';
 import {
   type CheckpointStore,
@@ -11,15 +9,10 @@ import {
   type Inbox,
   isQuarantineId,
   type NonceSource,
-  type QuarantineIndex,
-  quarantineId,
-  type RecordSource,
   requestId,
 } from '../ports.ts';
-import { quarantinedRecords } from './quarantine-list.ts';
-import { type Asked, asked, refuse } from './query-problem.ts';
-import { RunCache } from './run-cache.ts';
-import { Snapshots } from './snapshots.ts';
+import type { Queries } from './queries.ts';
+import { type Asked, asked, guarded, refuse } from './query-problem.ts';
 
 /** Which records are wanted back. */
 export type RedriveSelection = { readonly ids: readonly string[] } | { readonly reason: string };
@@ -39,9 +32,6 @@ export interface RedriveSummary {
 
 export interface RedrivePorts {
   readonly heads: CheckpointStore;
-  readonly blobs: BlobStores;
-  readonly source: RecordSource;
-  readonly quarantine: QuarantineIndex;
   readonly inbox: Inbox;
   readonly clock: Clock;
   readonly nonces: NonceSource;
@@ -80,19 +70,23 @@ export function parseRedrive(body: unknown): Asked<RedriveSelection> {
 }
 
 export class Redrives {
+  readonly #queries: Queries;
   readonly #ports: RedrivePorts;
-  readonly #snapshots: Snapshots;
-  readonly #runs: RunCache;
 
-  constructor(plan: Plan, ports: RedrivePorts) {
+  /** `queries` say what waits in the quarantine: their images are warm. */
+  constructor(queries: Queries, ports: RedrivePorts) {
+    this.#queries = queries;
     this.#ports = ports;
-    this.#snapshots = new Snapshots(plan, ports.heads, ports.blobs, ports.source);
-    this.#runs = new RunCache(ports.blobs);
   }
 
   /** Puts requests into the inboxes of slices, for at most `REDRIVE_IDS_MAX` records. */
-  async ask(selection: RedriveSelection): Promise<AskedRedrive> {
-    const ids = 'ids' in selection ? selection.ids : await this.#idsOf(selection.reason);
+  async ask(selection: RedriveSelection): Promise<Asked<AskedRedrive>> {
+    if ('ids' in selection) return guarded(() => this.#put(selection.ids));
+    const ids = await this.#queries.quarantinedIds(selection.reason, REDRIVE_IDS_MAX);
+    return ids.ok ? guarded(() => this.#put(ids.value)) : ids;
+  }
+
+  async #put(ids: readonly string[]): Promise<AskedRedrive> {
     const bySlice = new Map<string, string[]>();
     for (const id of new Set(ids)) {
       const sliceId = id.slice(0, id.indexOf('/'));
@@ -134,18 +128,6 @@ export class Redrives {
       }
     }
     return { redriven, refused, pending };
-  }
-
-  async #idsOf(reason: string): Promise<string[]> {
-    const slices = await this.#snapshots.newestSlices();
-    const sources = { slices, index: this.#ports.quarantine, runs: this.#runs };
-    const ids: string[] = [];
-    for await (const record of quarantinedRecords(null, sources, () => {})) {
-      if (record.reason !== reason) continue;
-      ids.push(quarantineId(record));
-      if (ids.length === REDRIVE_IDS_MAX) break;
-    }
-    return ids;
   }
 }
 

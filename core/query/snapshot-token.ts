@@ -4,7 +4,7 @@
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import type { SliceStatus } from '../checkpoint/head.ts';
-import { type BlobReference, decodeReference, encodeReference } from '../checkpoint/names.ts';
+import { decodeOptional, encodeOptional } from '../checkpoint/names.ts';
 import type { EpochReference } from '../checkpoint/restore.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { openToken, sealToken } from './token.ts';
@@ -86,13 +86,4 @@ function decodeRowPosition(reader: ByteReader): RowPosition {
     key: reader.bytes().slice(),
     windowStartMs: reader.signedVarint(),
   };
-}
-
-function encodeOptional(reference: BlobReference | null, writer: ByteWriter): void {
-  writer.u8(reference === null ? 0 : 1);
-  if (reference !== null) encodeReference(reference, writer);
-}
-
-function decodeOptional(reader: ByteReader): BlobReference | null {
-  return reader.u8() === 1 ? decodeReference(reader) : null;
 }

@@ -168,6 +168,15 @@ export class SliceImage {
     return writer.finish();
   }
 
+  /** A change that says where the image stands, and changes nothing. */
+  encodeNoChange(): Uint8Array {
+    const writer = new ByteWriter();
+    const source = this.source();
+    const views = source.views.map((view) => ({ ...view, open: [] }));
+    encodeChange({ ...source, views, dedupeIds: [] }, writer);
+    return writer.finish();
+  }
+
   /** The image as a change from nothing. */
   source(): ChangeSource {
     return {

@@ -130,7 +130,11 @@ export function encodePosition(position: Position, writer: ByteWriter): void {
 }
 
 export function decodePosition(reader: ByteReader): Position {
-  const position = { sequenceNumber: reader.string(), subSequence: reader.varint() };
+  return checkedPosition({ sequenceNumber: reader.string(), subSequence: reader.varint() });
+}
+
+/** A position as it was stored, in whatever form. */
+export function checkedPosition(position: Position): Position {
   if (!isSequenceNumber(position.sequenceNumber)) {
     throw new CorruptStateFault(`'${position.sequenceNumber}' is not a sequence number`);
   }

@@ -6,6 +6,7 @@
  * came since again, so that nothing is lost; back to one before that, it is a plan like any other.
  */
 import type { Head, PreviousPlan } from '../checkpoint/head.ts';
+import { decidePrevious } from '../checkpoint/retention.ts';
 import type { ActivePlan } from '../ports.ts';
 
 export type PlanDecision =
@@ -27,10 +28,8 @@ export function decidePlan(
     return { kind: 'held', active: active?.hash ?? head.planHash };
   }
   const { ordinal } = active;
-  const { previous } = head;
-  const isRollback =
-    previous !== null &&
-    previous.planHash === planHash &&
-    nowMs - previous.sinceMs < rollbackGraceMs;
-  return isRollback ? { kind: 'rollback', ordinal, to: previous } : { kind: 'switch', ordinal };
+  const to = decidePrevious(head, nowMs, rollbackGraceMs);
+  return to?.planHash === planHash
+    ? { kind: 'rollback', ordinal, to }
+    : { kind: 'switch', ordinal };
 }

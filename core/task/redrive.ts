@@ -4,12 +4,12 @@
  */
 import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
 import type { Head } from '../checkpoint/head.ts';
+import { ledgerInRuns } from '../checkpoint/ledger-runs.ts';
+import type { RunReference } from '../checkpoint/manifest.ts';
 import { RunReader } from '../checkpoint/run.ts';
-import { CorruptStateFault } from '../faults.ts';
 import { REDRIVE_BEGINNINGS_MAX } from '../limits.ts';
 import type { Inbox, QuarantineIndex, RedriveOutcome, RedriveRequest } from '../ports.ts';
 import type { Position } from '../position.ts';
-import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
 import type { FoldGuard } from './fold-guard.ts';
 import type { Memory } from './slice-memory.ts';
@@ -86,7 +86,7 @@ export async function redrive(
   ports: RedrivePorts,
   guard: FoldGuard,
 ): Promise<RequestResult[]> {
-  const ledger = new StoredLedger(memory, ports.blobs);
+  const ledger = new LedgerRuns(memory, ports.blobs);
   const results: RequestResult[] = [];
   for (const { request, beginnings } of requests) {
     const { id, records } = request;
@@ -125,7 +125,7 @@ const GIVEN_UP =
 async function redriveOne(
   memory: Memory,
   id: string,
-  ledger: StoredLedger,
+  ledger: LedgerRuns,
   quarantine: QuarantineIndex,
   guard: FoldGuard,
 ): Promise<string | null> {
@@ -151,28 +151,23 @@ async function redriveOne(
 }
 
 /** The ledger's entries in runs, those of one record at a time. */
-class StoredLedger {
-  readonly #readers: readonly RunReader[];
+class LedgerRuns {
+  readonly #readers: ReadonlyMap<RunReference, RunReader>;
 
   constructor({ head, checkpoint }: Memory, blobs: BlobStores) {
-    this.#readers = checkpoint.manifest.runs.map((run) => {
-      const read = (from: number, to: number) => readBlobRange(blobs, head.sliceId, run, from, to);
-      return new RunReader(head.sliceId, run, read);
-    });
+    this.#readers = new Map(
+      checkpoint.manifest.runs.map((run) => {
+        const read = (from: number, to: number) =>
+          readBlobRange(blobs, head.sliceId, run, from, to);
+        return [run, new RunReader(head.sliceId, run, read)];
+      }),
+    );
   }
 
   /** Null where a run is damaged: that is no reason to hold up the slice. */
-  async entriesOf(position: Position): Promise<ClosedEntry[] | null> {
-    const { from, to } = ledgerKeyRange(position);
-    const found: ClosedEntry[] = [];
-    try {
-      for (const reader of this.#readers) {
-        found.push(...(await reader.entries(LEDGER_VIEW, from, to)));
-      }
-    } catch (fault) {
-      if (fault instanceof CorruptStateFault) return null;
-      throw fault;
-    }
-    return found;
+  async entriesOf(position: Position): Promise<readonly ClosedEntry[] | null> {
+    const readerOf = (run: RunReference) => this.#readers.get(run) as RunReader;
+    const { entries, damaged } = await ledgerInRuns(position, [...this.#readers.keys()], readerOf);
+    return damaged.length > 0 ? null : entries;
   }
 }

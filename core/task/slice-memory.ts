@@ -235,13 +235,8 @@ export class SliceMemory {
     }
   }
 
-  async #rewind(
-    head: Head,
-    target: Omit<RewindTarget, 'plan' | 'decoder'>,
-    epoch: number,
-  ): Promise<Reached> {
-    const whole = { ...target, plan: this.#plan, decoder: this.#decoder };
-    const rewound = await rewind(head, whole, this.#ports);
+  async #rewind(head: Head, target: RewindTarget, epoch: number): Promise<Reached> {
+    const rewound = await rewind(head, target, this.#ports);
     if (rewound.outcome === 'refused') return { outcome: 'lost' };
     const checkpoint = { ...target.checkpoint, chain: rewound.chain, quarantined: [] };
     const memory = this.remember(rewound.head, checkpoint);

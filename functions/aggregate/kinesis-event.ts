@@ -26,6 +26,38 @@ export interface KinesisEvent {
   readonly Records: readonly KinesisEventRecord[];
 }
 
+/** Where an event says that it comes from. */
+export interface EventOrigin {
+  readonly stream: string;
+  readonly shardId: string;
+  readonly region: string;
+  /** The name of the role that it is invoked under. */
+  readonly role: string;
+}
+
+/** A record as an event source mapping brings it: the inverse of `shardBatches`. */
+export function kinesisEventRecord(
+  { sequenceNumber, partitionKey, arrivalMs, data }: StreamRecord,
+  { stream, shardId, region, role }: EventOrigin,
+): KinesisEventRecord {
+  return {
+    eventID: `${shardId}:${sequenceNumber}`,
+    eventName: 'aws:kinesis:record',
+    eventVersion: '1.0',
+    eventSource: 'aws:kinesis',
+    eventSourceARN: `arn:aws:kinesis:${region}:000000000000:stream/${stream}`,
+    awsRegion: region,
+    invokeIdentityArn: `arn:aws:iam::000000000000:role/${role}`,
+    kinesis: {
+      kinesisSchemaVersion: '1.0',
+      partitionKey,
+      sequenceNumber,
+      data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
+      approximateArrivalTimestamp: arrivalMs / 1000,
+    },
+  };
+}
+
 /** Records of one shard, in the order in which they came. */
 export interface ShardBatch {
   readonly shardId: string;

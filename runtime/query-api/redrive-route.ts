@@ -43,10 +43,10 @@ async function answer(request: PortRequest, options: RedriveRouteOptions): Promi
   const body = readJsonBody(request, EXAMPLE);
   if (!body.ok) return body.response;
   try {
-    // Judged here first: what no redrive can be does not cross to another thread.
-    const judged = parseRedrive(body.value);
-    if (!judged.ok) return refusal(judged.problem);
-    const payload: RedrivePayload = { redrive: 'ask', body: judged.value };
+    // Judged before it crosses to another thread, which not everything can.
+    const selection = parseRedrive(body.value);
+    if (!selection.ok) return refusal(selection.problem);
+    const payload: RedrivePayload = { redrive: 'ask', selection: selection.value };
     const asked = (await options.invoke(payload)) as Asked<AskedRedrive>;
     if (!asked.ok) return refusal(asked.problem);
     const summary = await outcomeOf(asked.value, request.signal, options);

@@ -17,7 +17,6 @@ import {
   rowId,
   type ShardRecount,
 } from '../../../simulation/recount.ts';
-import { SHARD } from '../../world/small-log.ts';
 import { ARRIVAL_MS, emptyState, planOf, recordAt } from '../state/fold-fixture.ts';
 import { anyLog, anyPlan } from './random-log.ts';
 
@@ -71,7 +70,7 @@ function differences(
   for (const view of plan.views) {
     const [expected, is] = [recount.views.get(view.name), rows.get(view.name)];
     for (const id of new Set([...(expected?.keys() ?? []), ...(is?.keys() ?? [])])) {
-      const difference = differenceOf(plan, view, expected?.get(id), is?.get(id));
+      const difference = differenceOf(view, expected?.get(id), is?.get(id));
       if (difference !== null) found.push(difference);
     }
   }
@@ -133,9 +132,7 @@ describe('recountShard', () => {
     fc.assert(
       fc.property(anyPlan, anyLog, (plan, logFor) => {
         const records = logFor(plan);
-        expect(differences(plan, recountShard(plan, SHARD, records), fold(plan, records))).toEqual(
-          [],
-        );
+        expect(differences(plan, recountShard(plan, records), fold(plan, records))).toEqual([]);
       }),
       { seed: 20_261_129, numRuns: 400, endOnFailure: true },
     );
@@ -162,7 +159,7 @@ describe('recountShard', () => {
               .filter((_, at) => at % 7 === 3)
               .map((each) => [each.sequenceNumber, 'fold-failed']),
           );
-          const first = recountShard(plan, SHARD, records, [], { condemned });
+          const first = recountShard(plan, records, [], { condemned });
           const putAside = [...first.quarantined.keys()];
           fc.pre(putAside.length > 0);
           const redriven = choices.map(({ chosen, afterPercent }) => ({
@@ -170,7 +167,7 @@ describe('recountShard', () => {
             sequenceNumber: putAside[chosen % putAside.length] as string,
             subSequence: 0,
           }));
-          const recount = recountShard(plan, SHARD, records, redriven, { condemned });
+          const recount = recountShard(plan, records, redriven, { condemned });
           const [state, quarantined] = redrive(plan, records, redriven, condemned, commits);
           expect(differences(plan, recount, state, quarantined)).toEqual([]);
           const outcomes = [...recount.redriven.values()];
@@ -198,7 +195,7 @@ describe('recountShard', () => {
       { t: 36_000, id: 2 },
     );
     const redriven = [{ afterCount: 3, sequenceNumber: '1001', subSequence: 0 }];
-    const recount = recountShard(plan, SHARD, records, redriven);
+    const recount = recountShard(plan, records, redriven);
     expect(recount.counts).toMatchObject({ folded: 3, duplicates: 1 });
     const [state] = redrive(plan, records, redriven, new Map(), false);
     expect(differences(plan, recount, state)).toEqual([]);
@@ -215,7 +212,6 @@ describe('recountShard', () => {
     const plan = planOf({ name: 'p', time: { field: 't', lateness: '5s', skew: 'none' }, views });
     const recount = recountShard(
       plan,
-      SHARD,
       log({ t: 1_000, x: 0.1 }, { t: 15_000, x: 1 }, { t: 2_000, x: 0.2 }),
     );
     const open = { key: [], windowStartMs: 10_000, n: 1, total: 1 };
@@ -235,7 +231,7 @@ describe('recountShard', () => {
       views: { v: { aggregates: { n: { count: '*' } } } },
     });
     const records = log({ t: ARRIVAL_MS + 1_000 }, { t: ARRIVAL_MS + 1_001 });
-    const recount = recountShard(plan, SHARD, records);
+    const recount = recountShard(plan, records);
     expect([...recount.quarantined]).toEqual([['1001', 'too-far-in-the-future']]);
     expect(differences(plan, recount, fold(plan, records))).toEqual([]);
   });
@@ -243,7 +239,7 @@ describe('recountShard', () => {
   it('puts aside unread what is condemned', () => {
     const plan = planOf({ name: 'p', views: { v: { aggregates: { n: { count: '*' } } } } });
     const condemned = new Map([['1001', 'kills-its-environment']]);
-    const recount = recountShard(plan, SHARD, log({}, {}, {}), [], { condemned });
+    const recount = recountShard(plan, log({}, {}, {}), [], { condemned });
     expect([...recount.quarantined]).toEqual([...condemned]);
     expect(valuesOf(recount, 'v')).toEqual([{ key: [], windowStartMs: null, n: 2 }]);
   });
@@ -256,17 +252,17 @@ describe('mergeRecounts', () => {
         // Without lateness, dedupe and heartbeats a record counts the same in any shard.
         const free = { ...plan, latenessMs: 1e12, dedupe: null, idleMs: null };
         const records = logFor(plan);
-        const whole = recountShard(free, SHARD, records);
+        const whole = recountShard(free, records);
         const parts = [records.slice(0, cut), records.slice(cut)];
         const merged = mergeRecounts(
           free,
-          parts.map((part) => recountShard(free, SHARD, part)),
+          parts.map((part) => recountShard(free, part)),
         );
         for (const view of free.views) {
           const [expected, found] = [whole.views.get(view.name), merged.get(view.name)];
           expect([...(found?.keys() ?? [])].sort()).toEqual([...(expected?.keys() ?? [])].sort());
           for (const [id, row] of found ?? []) {
-            expect(differenceOf(free, view, expected?.get(id), row)).toBeNull();
+            expect(differenceOf(view, expected?.get(id), row)).toBeNull();
           }
         }
       }),
@@ -283,11 +279,7 @@ describe('differenceOf', () => {
     },
   });
   const view = plan.views[0] as Plan['views'][number];
-  const recount = recountShard(
-    plan,
-    SHARD,
-    log({ k: 1, x: 100 }, { k: 1, x: 200 }, { k: 1, x: 300 }),
-  );
+  const recount = recountShard(plan, log({ k: 1, x: 100 }, { k: 1, x: 200 }, { k: 1, x: 300 }));
   const expected = recount.views.get('v')?.get(rowId([1], null));
 
   it.each([
@@ -301,14 +293,12 @@ describe('differenceOf', () => {
     ],
     [{ m: { '0.5': 200 } }, 'v [1]@null: values of m, expected m,s'],
   ])('judges %j', (values, difference) => {
-    expect(differenceOf(plan, view, expected, { values })).toBe(difference);
+    expect(differenceOf(view, expected, { values })).toBe(difference);
   });
 
   it('knows rows that are missing, and rows that should not be there', () => {
-    expect(differenceOf(plan, view, expected, undefined)).toBe('v [1]@null: the row is missing');
-    expect(differenceOf(plan, view, undefined, { values: {} })).toBe(
-      'v: a row that no record makes',
-    );
-    expect(differenceOf(plan, view, undefined, undefined)).toBeNull();
+    expect(differenceOf(view, expected, undefined)).toBe('v [1]@null: the row is missing');
+    expect(differenceOf(view, undefined, { values: {} })).toBe('v: a row that no record makes');
+    expect(differenceOf(view, undefined, undefined)).toBeNull();
   });
 });

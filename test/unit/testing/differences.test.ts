@@ -19,7 +19,7 @@ const row = (k: number, n: number): AnswerRow => ({
 });
 
 async function differences(rows: AnswerRow[], ideal = logged) {
-  const recounts = [recountShard(plan, 's', logged)];
+  const recounts = [recountShard(plan, logged)];
   const run = { rows: async () => rows };
   const { broken, wrongRows } = await differencesOf(
     plan,

@@ -45,7 +45,7 @@ class Trial {
         if (payload.redrive === 'outcome') {
           return this.outcomes.length > 1 ? this.outcomes.shift() : this.outcomes[0];
         }
-        this.asked.push(payload.body);
+        this.asked.push(payload.selection);
         return { ok: true, value: ASKED };
       },
       tick: async (sliceId) => {
