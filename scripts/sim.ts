@@ -27,6 +27,8 @@ interface Tally {
 }
 
 const SHARE = 'TIDEMARK_SIM_SHARE';
+/** The smallest scenario of the tries that were made until then is shown. */
+const SHRINK_MS_MAX = 60_000;
 const small = { plan: smallPlan, otherPlans: otherSmallPlans, records: smallRecords };
 
 const share = process.env[SHARE];
@@ -108,7 +110,9 @@ async function replay(seed: number): Promise<void> {
   }
   process.exitCode = 1;
   showFailure(verdict);
+  const endMs = performance.now() + SHRINK_MS_MAX;
   const smallest = await shrinkScenario(scenario, failure.kind, async (smaller) => {
+    if (performance.now() > endMs) return null;
     const { failure: found } = await simulateSeed({ ...small, seed, scenario: smaller });
     return found?.kind ?? null;
   });

@@ -69,7 +69,7 @@ export interface Scenario {
   readonly tickEveryMs: number;
   /** Of each reader, on average. */
   readonly questionEveryMs: number;
-  /** A trim spares what a fallback may need, not only what comes after the newest checkpoint. */
+  /** A trim spares what a fallback or a rollback may need, not only what comes after the newest checkpoint. */
   readonly trimsForFallback: boolean;
   readonly batchRecordsMax: number;
   readonly batchWindowMs: number;
@@ -98,7 +98,7 @@ export function drawScenario(seed: number): Scenario {
   const horizonMs = Math.max(30_000, records * paceMs);
   const isCalm = random.chance(0.1);
   const damages = !isCalm && random.chance(0.3);
-  return {
+  const drawn: Scenario = {
     seed,
     shards: random.between(1, 4),
     environments: random.between(1, 5),
@@ -131,6 +131,9 @@ export function drawScenario(seed: number): Scenario {
           (a, b) => a.atMs - b.atMs,
         ),
   };
+  // A rollback rewinds to a checkpoint of before, and what comes after that must still be there when it does.
+  const changesPlan = drawn.incidents.some(({ kind }) => kind === 'change-plan');
+  return changesPlan ? { ...drawn, trimsForFallback: true } : drawn;
 }
 
 function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
