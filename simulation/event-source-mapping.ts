@@ -36,9 +36,12 @@ export class EventSourceMapping {
   #redeliveryRate: number;
   readonly #polled = new Map<SimShard, Position>();
   readonly #finished = new Set<SimShard>();
+  readonly #polling = new Set<Promise<void>>();
+  readonly from: 'LATEST' | 'TRIM_HORIZON';
 
   constructor(deps: MappingDeps, from: 'LATEST' | 'TRIM_HORIZON') {
     this.#deps = deps;
+    this.from = from;
     this.#redeliveryRate = deps.scenario.redeliveryRate;
     if (from === 'LATEST') this.#skipToTip();
     this.#startShards();
@@ -47,6 +50,11 @@ export class EventSourceMapping {
   /** Brings nothing more, once what runs has ended. */
   stop(): void {
     this.#isStopped = true;
+  }
+
+  /** After `stop`: when what runs has ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#polling);
   }
 
   calm(): void {
@@ -72,7 +80,9 @@ export class EventSourceMapping {
 
   #poll(shard: SimShard, from: Position): void {
     this.#polled.set(shard, from);
-    this.#deps.act(this.#pollUntilClosed(shard, from));
+    const polling = this.#pollUntilClosed(shard, from);
+    this.#polling.add(polling);
+    this.#deps.act(polling);
   }
 
   async #pollUntilClosed(shard: SimShard, from: Position): Promise<void> {

@@ -22,6 +22,7 @@ export interface OperatorDeps {
   readonly shared: SharedPorts;
   readonly blobs: { readonly items: DamageableBlobs; readonly objects: DamageableBlobs };
   readonly trimsForFallback: boolean;
+  readonly batchRecordsMax: number;
   readonly nowMs: () => number;
   /** Takes the faults of what goes on by itself. */
   readonly act: (work: Promise<unknown>) => void;
@@ -186,8 +187,10 @@ export class Operator {
    */
   #trimTooMuch(shard: SimShard): void {
     const done = this.#doneCount(shard);
-    const last = shard.log[done - 1];
-    if (last === undefined) return;
+    const delivered = recordsUpTo(shard, this.#deps.auditor.head(shard.id)?.delivered ?? START);
+    // A batch may be on its way.
+    const last = shard.log.slice(0, delivered + this.#deps.batchRecordsMax).at(-1);
+    if (done === 0 || last === undefined) return;
     const limits = Array.from({ length: shard.log.length - done }, (_, index) => done + 1 + index);
     const fit = limits.filter((limit) => {
       const next = shard.log[limit];

@@ -72,6 +72,7 @@ export class World {
   readonly #keptMs: number;
   readonly #checks: boolean;
   #mappings: EventSourceMapping[] = [];
+  #mappingCount = 0;
   #readers: Reader[] = [];
   #failure: Failure | null = null;
   #isCalm = false;
@@ -125,6 +126,7 @@ export class World {
       shared: this.#stores.shared,
       blobs: this.#stores.blobs,
       trimsForFallback: scenario.trimsForFallback,
+      batchRecordsMax: scenario.batchRecordsMax,
       nowMs: this.#nowMs,
       act: (work) => this.#act(work),
       wire: this.#wire,
@@ -193,7 +195,7 @@ export class World {
     this.#wire.faults.calm();
     this.#stream.calm();
     this.#pool.thawAll();
-    for (const mapping of this.#mappings) mapping.stop();
+    await this.#until(this.#endMappings(), LIVENESS_MS_MAX);
     this.#addMapping('TRIM_HORIZON').calm();
     const isThere = await this.#until(this.#untilCaughtUp(), LIVENESS_MS_MAX);
     if (this.#failure !== null) return;
@@ -321,7 +323,7 @@ export class World {
       streamName: this.#plan.stream,
       pool: this.#pool,
       scenario: this.#scenario,
-      random: this.#random.fork(`mapping ${this.#mappings.length}`),
+      random: this.#random.fork(`mapping ${this.#mappingCount++}`),
       onAnswered: this.#auditor.answered.bind(this.#auditor),
       act: (work: Promise<unknown>) => this.#act(work),
     };
@@ -346,9 +348,21 @@ export class World {
   }
 
   async #replaceMapping(from: 'LATEST' | 'TRIM_HORIZON', afterMs: number): Promise<void> {
-    this.#mappings.at(-1)?.stop();
+    if (from === 'LATEST') await this.#endMappings();
+    else this.#mappings.at(-1)?.stop();
     await this.#time.sleep(afterMs);
     if (!this.#isCalm) this.#addMapping(from);
+  }
+
+  /**
+   * What a mapping made at LATEST brings first need not follow what another brought last: nobody makes one while another
+   * lives, or lets another begin before it is gone (ADR 0015).
+   */
+  async #endMappings(): Promise<void> {
+    for (const mapping of this.#mappings) mapping.stop();
+    await Promise.all(this.#mappings.map((mapping) => mapping.ended()));
+    if (this.#mappings.some(({ from }) => from === 'LATEST')) this.#pool.killAll();
+    this.#mappings = [];
   }
 
   /** A rollback goes on from where the plan was left, unless that is too long ago, damaged, or without its records. */

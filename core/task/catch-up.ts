@@ -4,7 +4,7 @@
  * Invariant: records fold in the order of their positions, each once, and nothing between two of them is left out.
  */
 import { BehindFault } from '../faults.ts';
-import type { StreamRecord } from '../ports.ts';
+import type { Clock, StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
@@ -14,12 +14,15 @@ import type { Memory } from './slice-memory.ts';
 
 /** After so long without a record, what the event source brings is held against the stream. */
 const GAP_CHECK_SILENCE_MS = 10_000;
+/** So is a record of this age: the stream may have trimmed, a moment ago, what came before it (retention is 24 h at least). */
+const GAP_CHECK_AGE_MS = 20 * 60 * 60_000;
 
 export interface CatchUpParts {
   readonly log: ReplayLog;
   readonly guard: FoldGuard;
   readonly committer: Committer;
   readonly flipReserveMs: number;
+  readonly clock: Clock;
 }
 
 export class CatchUp {
@@ -46,8 +49,8 @@ export class CatchUp {
 
   /**
    * Folds what lies in the stream between the position and the batch's first new record: an event source that was made
-   * anew, or that knows of a later position than HEAD, does not bring it. Checked after each restore, and when the first
-   * new record came long after the last delivered one.
+   * anew, or that knows of a later position than HEAD, does not bring it. Checked after each restore, when the first new
+   * record came long after the last delivered one, and when it is so old that others may just have gone.
    */
   async closeGap(
     memory: Memory,
@@ -59,7 +62,9 @@ export class CatchUp {
     const first = batch.find((record) => comparePositions(record, state.position) > 0);
     if (first === undefined) return 'done';
     const silenceMs = first.arrivalMs - memory.head.deliveredArrivalMs;
-    if (memory.followsSource && silenceMs <= GAP_CHECK_SILENCE_MS) return 'done';
+    const ageMs = this.#parts.clock.nowMs() - first.arrivalMs;
+    const isNear = silenceMs <= GAP_CHECK_SILENCE_MS && ageMs <= GAP_CHECK_AGE_MS;
+    if (memory.followsSource && isNear) return 'done';
     for (;;) {
       const { between, reachedFirst } = await this.#parts.log.readBetween(state.position, first);
       report.replayed += between.length;

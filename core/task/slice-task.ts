@@ -64,6 +64,7 @@ export class SliceTask {
       guard: this.#guard,
       committer: this.#committer,
       flipReserveMs: ports.knobs.flipReserveMs,
+      clock: ports.clock,
     });
   }
 

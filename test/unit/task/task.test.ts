@@ -101,6 +101,16 @@ describe('a batch that does not follow what HEAD holds', () => {
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
 
+  it('is held against the stream when it is so old that the stream may have trimmed what came before', async () => {
+    const world = new TaskWorld(40);
+    const task = world.task();
+    await task.deliver(world.records.slice(0, 10), PLENTY);
+    world.ports.clock.advance(21 * 3_600_000);
+    world.source.trim(SHARD, world.records[14] as StreamRecord);
+    const delivery = task.deliver(world.records.slice(15), PLENTY);
+    await expect(delivery).rejects.toThrow(ReplayGapFault);
+  });
+
   it('is refused where the stream no longer has what lies between', async () => {
     const world = new TaskWorld(40);
     await world.task().deliver(world.records.slice(0, 10), PLENTY);
