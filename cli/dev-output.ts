@@ -1,7 +1,7 @@
 /**
  * What `tidemark dev` says: lines for a person, or one JSON object a line for a program.
  */
-import type { Fate, PlanChange } from '../runtime/plan-activation.ts';
+import type { Fate, PlanChange } from '../core/task/plan-activation.ts';
 import type { RuntimeEvent } from '../runtime/runtime-event.ts';
 
 /** `RuntimeEvent`s, and what the command itself has to tell. */

@@ -45,6 +45,13 @@ export class HeldFault extends Fault {
   }
 }
 
+/** Something that a person has set up is missing, refused or another one's: trying again helps once that is put right. */
+export class ConfigurationFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('ConfigurationFault', message, options);
+  }
+}
+
 /** Stored bytes are not what was written: checksum, magic, or a reference that leads nowhere. Never use them. */
 export class CorruptStateFault extends Fault {
   constructor(message: string, options?: FaultOptions) {

@@ -2,19 +2,11 @@
  * Heartbeats: where a pipeline says how long a shard may be silent, one goes into each shard now and then, so that time
  * passes in shards that no record comes to.
  */
-
-import { decimalOfHashKey } from '../adapters/local/stream/hash-range.ts';
-import type {
-  LocalStream,
-  StreamEntry,
-  StreamShard,
-} from '../adapters/local/stream/local-stream.ts';
-import { encodeText } from '../core/bytes.ts';
-import { HEARTBEAT_TEXT } from '../core/state/heartbeat.ts';
+import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
+import { heartbeatFor } from '../core/state/heartbeat.ts';
 
 const INTERVAL_MS_MIN = 100;
 const INTERVAL_MS_MAX = 30_000;
-const PARTITION_KEY = 'tidemark-heartbeat';
 
 export class Heartbeats {
   readonly #stream: LocalStream;
@@ -44,7 +36,7 @@ export class Heartbeats {
 
   #beat(): void {
     try {
-      this.#stream.append(this.#stream.shards().map(heartbeatOf));
+      this.#stream.append(this.#stream.shards().map(({ range }) => heartbeatFor(range)));
     } catch (error) {
       this.#onFailure(error);
     }
@@ -53,12 +45,4 @@ export class Heartbeats {
 
 export function heartbeatIntervalMs(idleMs: number): number {
   return Math.max(INTERVAL_MS_MIN, Math.min(idleMs / 2, INTERVAL_MS_MAX));
-}
-
-function heartbeatOf({ range }: StreamShard): StreamEntry {
-  return {
-    partitionKey: PARTITION_KEY,
-    explicitHashKey: decimalOfHashKey(range.start),
-    data: encodeText(HEARTBEAT_TEXT),
-  };
 }

@@ -1,8 +1,9 @@
 /**
  * What the runtime has to tell a person while it serves.
  */
+
+import type { PlanChange } from '../core/task/plan-activation.ts';
 import type { FunctionFailure } from './invocation.ts';
-import type { PlanChange } from './plan-activation.ts';
 
 export type RuntimeEvent =
   /** At start: records that are in the stream and in no checkpoint. */

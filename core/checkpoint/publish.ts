@@ -64,6 +64,8 @@ export type FlipOutcome =
       readonly manifest: Manifest;
       readonly chain: readonly BlobReference[];
       readonly compacted: boolean;
+      /** Of delta, base and run. */
+      readonly writtenBytes: number;
     }
   | { readonly outcome: 'refused'; readonly current: Head | null };
 
@@ -129,6 +131,7 @@ export async function publish(
     manifest: written?.manifest ?? basis.manifest,
     chain: [...predecessorsOf(head, chain), delta],
     compacted: written !== null,
+    writtenBytes: delta.byteLength + (written?.byteLength ?? 0),
   };
 }
 
@@ -194,14 +197,15 @@ async function writeBase(
   basis: FlipBasis,
   name: EpochName,
   ports: PublishPorts,
-): Promise<{ base: BlobReference; manifest: Manifest } | null> {
+): Promise<{ base: BlobReference; manifest: Manifest; byteLength: number } | null> {
   if (decision === 'delta') return null;
   const { sliceId } = basis.head;
   const planHash = basis.state.image.plan.hash;
   const manifest = await writeRun(basis, name, ports);
   const bytes = encodeBase({ ...name, sliceId, planHash, manifest }, basis.state.encodeBase());
   const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
-  return { base, manifest };
+  const newRun = manifest.runs.find((run) => run.nonce === name.nonce);
+  return { base, manifest, byteLength: base.byteLength + (newRun?.byteLength ?? 0) };
 }
 
 /** The closed entries since the last base, with those of runs whose turn it is to be merged, as one new run. */

@@ -70,6 +70,9 @@ export class Committer {
     memory.unlisted = quarantined;
     memory.switchTo = null;
     report.flips++;
+    report.savedBytes += flip.writtenBytes;
+    report.quarantined += quarantined.length;
+    report.late += flip.head.counts.late - head.counts.late;
     await this.listQuarantined(memory);
     if (flip.compacted) await collect(flip.head, flip.manifest, this.#ports.blobs);
     return 'done';

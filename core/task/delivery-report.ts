@@ -14,6 +14,11 @@ export interface DeliveryReport {
   flips: number;
   /** Writes of HEAD that another owner was faster with. */
   refused: number;
+  /** Bytes of the deltas, bases and runs that were written. */
+  savedBytes: number;
+  /** Records that those epochs put into quarantine, and that every view dropped as late. */
+  quarantined: number;
+  late: number;
   /** The epoch that the slice went back to, since its newest was damaged or a change of plan was taken back. */
   rewoundTo: number | null;
   epoch: number;

@@ -168,8 +168,7 @@ export class SliceTask {
 
   async #exclusively(run: (report: DeliveryReport) => Promise<void>): Promise<DeliveryReport> {
     assert(!this.#busy, 'one-invocation-at-a-time');
-    const counts = { folded: 0, replayed: 0, restored: 0, flips: 0, refused: 0 };
-    const report: DeliveryReport = { ...counts, rewoundTo: null, epoch: 0 };
+    const report = newReport();
     this.#busy = true;
     try {
       await run(report);
@@ -301,6 +300,11 @@ export class SliceTask {
     await finishRequests(memory.head, results, inbox);
     return 'done';
   }
+}
+
+function newReport(): DeliveryReport {
+  const counts = { folded: 0, replayed: 0, restored: 0, flips: 0, refused: 0 };
+  return { ...counts, savedBytes: 0, quarantined: 0, late: 0, rewoundTo: null, epoch: 0 };
 }
 
 /** The batch by position, each record once. Lambda brings it so; a source that does not must not make a record look known. */

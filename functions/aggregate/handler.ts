@@ -3,6 +3,7 @@
  */
 import type { Aggregator } from '../../core/aggregator.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
+import type { InvocationContext } from '../invocation-context.ts';
 import { type KinesisEvent, shardBatches } from './kinesis-event.ts';
 
 /** Asks something of one shard's slice: see `SliceTask`. */
@@ -12,11 +13,6 @@ export interface SliceEvent {
 }
 
 export type AggregateEvent = KinesisEvent | SliceEvent;
-
-/** What Lambda tells an invocation about itself. */
-export interface InvocationContext {
-  getRemainingTimeInMillis(): number;
-}
 
 export type AggregateHandler = (
   event: AggregateEvent,

@@ -1,16 +1,16 @@
 /**
- * `POST /v1/checkpoint`: a base of every slice, with at least the records that were acknowledged before.
+ * `POST /v1/checkpoint` on the port: a base of every slice, with at least the records that were acknowledged before.
  */
+import {
+  answerCheckpoint,
+  type CheckpointedSlice,
+} from '../../functions/admin/checkpoint-answer.ts';
+import { parseJsonBody } from '../../functions/admin/json-body.ts';
+import { resultOf } from '../../functions/function-url.ts';
 import { InvocationError } from '../environment-pool.ts';
 import { problem } from '../http/problem.ts';
-import { json, type PortRequest, type PortResponse, type Route } from '../http/route.ts';
-import { readJsonBody } from './json-body.ts';
-
-export interface CheckpointedSlice {
-  readonly id: string;
-  readonly shardId: string;
-  readonly epoch: number;
-}
+import type { PortRequest, PortResponse, Route } from '../http/route.ts';
+import { responseOf } from './query-routes.ts';
 
 export function checkpointRoute(checkpoint: () => Promise<CheckpointedSlice[]>): Route {
   return {
@@ -21,31 +21,16 @@ export function checkpointRoute(checkpoint: () => Promise<CheckpointedSlice[]>):
 }
 
 async function answer(
-  request: PortRequest,
+  { body, query }: PortRequest,
   checkpoint: () => Promise<CheckpointedSlice[]>,
 ): Promise<PortResponse> {
-  const body = readJsonBody(request, '{}');
-  if (!body.ok) return body.response;
-  if (!isEmptyObject(body.value)) {
-    // There is nothing to choose yet, and what is not known is not ignored.
-    const found = request.body.toString('utf8').slice(0, 40);
-    const extras = { expected: '{}', found };
-    return problem(400, 'unknown-member', 'The body has to be an empty object.', extras);
-  }
+  const json = parseJsonBody(body.toString('utf8'), query, '{}');
+  if (!json.ok) return responseOf(resultOf(json));
   try {
-    return json({ slices: await checkpoint() });
+    return responseOf(await answerCheckpoint(json.value, checkpoint));
   } catch (error) {
     if (!(error instanceof InvocationError)) throw error;
     const { message, hint } = error.failure;
     return problem(503, 'no-checkpoint', hint === null ? message : `${message}: ${hint}`);
   }
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.keys(value).length === 0
-  );
 }

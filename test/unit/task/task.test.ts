@@ -29,6 +29,9 @@ describe('a delivery', () => {
       restored: 1,
       flips: 1,
       refused: 0,
+      quarantined: world.expectedCounts(20).quarantined,
+      late: world.expectedCounts(20).late,
+      savedBytes: (await world.head()).delta?.byteLength,
       epoch: 1,
     });
     const head = await world.head();

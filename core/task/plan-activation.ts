@@ -1,17 +1,16 @@
 /**
- * Which plan a data folder runs by: the newest activation. Whoever starts with another plan activates it, and is told what
- * that means for the state that is there.
+ * Which plan a pipeline's stores run by: the newest activation. Whoever comes with another plan activates it, and is told
+ * what that means for the state that is there.
  */
-import type { StoredPlan } from '../adapters/local/data-folder.ts';
-import { assert } from '../core/assert.ts';
-import type { Head } from '../core/checkpoint/head.ts';
-import { parsePlan } from '../core/definition/parse-plan.ts';
-import type { PipelineJson } from '../core/definition/pipeline-json.ts';
-import type { Plan, ViewPlan } from '../core/definition/plan.ts';
-import { describeDifference } from '../core/definition/plan-difference.ts';
-import { canonicalJson, planToJson } from '../core/definition/plan-json.ts';
-import { DEFAULT_KNOBS } from '../core/knobs.ts';
-import type { ActivePlan, PlanRegistry } from '../core/ports.ts';
+import type { Head } from '../checkpoint/head.ts';
+import { parsePlan } from '../definition/parse-plan.ts';
+import type { PipelineJson } from '../definition/pipeline-json.ts';
+import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { describeDifference } from '../definition/plan-difference.ts';
+import { canonicalJson, planToJson } from '../definition/plan-json.ts';
+import { ConfigurationFault, TransientFault } from '../faults.ts';
+import { DEFAULT_KNOBS } from '../knobs.ts';
+import type { ActivePlan, PlanRegistry } from '../ports.ts';
 
 export interface Activation {
   readonly ordinal: number;
@@ -43,13 +42,16 @@ export type Fate = 'kept' | 'resumed' | 'begins' | 'left';
 
 export interface ActivationContext {
   readonly registry: PlanRegistry;
-  /** What the folder's HEADs were written by before there was a registry. */
-  readonly firstPlan: StoredPlan | null;
+  /** What HEADs were written by before there was a registry; null if there always was one. */
+  readonly firstPlan: Omit<ActivePlan, 'ordinal'> | null;
   readonly heads: readonly Head[];
   readonly nowMs: number;
 }
 
-/** Makes a plan the active one. Nobody else activates meanwhile: the data folder is ours. */
+/**
+ * Makes a plan the active one. Throws `TransientFault` if somebody else activates another meanwhile, and `ConfigurationFault`
+ * if the stores are another pipeline's.
+ */
 export async function activatePlan(plan: Plan, context: ActivationContext): Promise<Activation> {
   const { registry, firstPlan } = context;
   let active = await registry.active();
@@ -58,6 +60,7 @@ export async function activatePlan(plan: Plan, context: ActivationContext): Prom
     await activate(registry, active);
   }
   if (active?.hash === plan.hash) return { ordinal: active.ordinal, change: null };
+  if (active !== null) refuseOtherPipeline(active, plan);
   const ordinal = (active?.ordinal ?? 0) + 1;
   const pipeline = canonicalJson(planToJson(plan));
   await activate(registry, { ordinal, hash: plan.hash, pipeline });
@@ -65,8 +68,23 @@ export async function activatePlan(plan: Plan, context: ActivationContext): Prom
 }
 
 async function activate(registry: PlanRegistry, plan: ActivePlan): Promise<void> {
-  const outcome = await registry.activate(plan);
-  assert(outcome === 'applied', 'nobody-else-activates-plans', () => `ordinal ${plan.ordinal}`);
+  if ((await registry.activate(plan)) === 'applied') return;
+  throw new TransientFault(`somebody else activated a plan meanwhile, as number ${plan.ordinal}`, {
+    hint: 'let only one deployment at a time change a pipeline, then try again',
+  });
+}
+
+/** What folds into the state of another stream, or under another name, would belong to neither. */
+function refuseOtherPipeline({ pipeline }: ActivePlan, plan: Plan): void {
+  const before = JSON.parse(pipeline) as Partial<PipelineJson>;
+  for (const what of ['name', 'stream'] as const) {
+    // What another version took for a pipeline may name none.
+    if (before[what] === undefined || before[what] === plan[what]) continue;
+    throw new ConfigurationFault(
+      `the stores hold the state of a pipeline whose ${what} is '${before[what]}', this plan's is '${plan[what]}'`,
+      { hint: 'give each pipeline stores of its own: another stack, or another data folder' },
+    );
+  }
 }
 
 function planChange(

@@ -6,7 +6,7 @@ import type { PipelineJson } from '../../../core/definition/pipeline-json.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
 import { canonicalJson, planToJson } from '../../../core/definition/plan-json.ts';
 import { START } from '../../../core/position.ts';
-import { activatePlan } from '../../../runtime/plan-activation.ts';
+import { activatePlan } from '../../../core/task/plan-activation.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const HOUR_MS = 3_600_000;

@@ -1,0 +1,71 @@
+/**
+ * Activating the plan that was deployed, as a resource of the stack: CloudFormation asks after the functions carry it, and
+ * asks again with the plan before when it rolls back. It waits for an answer at a URL of its own, so there is one always.
+ */
+import { type ActivationProperties, METRIC } from '../deployment-contract.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** What CloudFormation sends for a custom resource. */
+export interface ResourceEvent {
+  readonly RequestType: 'Create' | 'Update' | 'Delete';
+  readonly ResponseURL: string;
+  readonly StackId: string;
+  readonly RequestId: string;
+  readonly LogicalResourceId: string;
+  readonly PhysicalResourceId?: string;
+  readonly ResourceProperties: ActivationProperties;
+}
+
+export interface ActivationPorts {
+  /** Makes the plan of this code the active one; says what that means for the state that is there. */
+  readonly activate: () => Promise<object>;
+  /** Of the plan of this code. */
+  readonly planHash: string;
+  readonly put: (url: string, body: string) => Promise<void>;
+  readonly telemetry: Telemetry;
+}
+
+/** One that stays: another would make CloudFormation delete the resource before. */
+const PHYSICAL_ID = 'tidemark-active-plan';
+const REASON_LENGTH_MAX = 1_000;
+
+export async function answerActivation(
+  event: ResourceEvent,
+  ports: ActivationPorts,
+): Promise<void> {
+  const { StackId, RequestId, LogicalResourceId } = event;
+  const common = { PhysicalResourceId: PHYSICAL_ID, StackId, RequestId, LogicalResourceId };
+  const answer = await outcomeOf(event, ports);
+  await ports.put(event.ResponseURL, JSON.stringify({ ...common, ...answer }));
+}
+
+async function outcomeOf(
+  { RequestType, ResourceProperties }: ResourceEvent,
+  { activate, planHash, telemetry }: ActivationPorts,
+): Promise<object> {
+  // The stores outlive the stack, and what they hold is of its plan.
+  if (RequestType === 'Delete') return { Status: 'SUCCESS' };
+  try {
+    const { PlanHash } = ResourceProperties;
+    if (PlanHash !== planHash) throw new OtherPlanError(PlanHash, planHash);
+    const activation = await activate();
+    telemetry.info('plan activated', activation);
+    return { Status: 'SUCCESS', Data: { PlanHash } };
+  } catch (error) {
+    telemetry.count(METRIC.faults, 1);
+    telemetry.failure('plan not activated', error, {});
+    const hint = error instanceof Error && 'hint' in error ? `: ${error.hint}` : '';
+    const Reason = `${error instanceof Error ? error.message : error}${hint}`;
+    return { Status: 'FAILED', Reason: Reason.slice(0, REASON_LENGTH_MAX) };
+  }
+}
+
+/** The function was asked before its own code was replaced. */
+class OtherPlanError extends Error {
+  readonly hint = 'deploy again';
+
+  constructor(asked: string, carried: string) {
+    super(`plan ${asked} is to be activated, the admin function carries ${carried}`);
+    this.name = 'OtherPlanError';
+  }
+}

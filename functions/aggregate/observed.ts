@@ -1,0 +1,82 @@
+/**
+ * The aggregate function with its metrics and its log line: what each invocation did, and what it threw.
+ */
+import { sliceIdOf } from '../../core/checkpoint/names.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { DeliveryReport } from '../../core/task/delivery-report.ts';
+import { METRIC } from '../deployment-contract.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { AggregateEvent, AggregateHandler } from './handler.ts';
+
+export function observed(
+  handler: AggregateHandler,
+  telemetry: Telemetry,
+  clock: Clock,
+): AggregateHandler {
+  return async (event, context) => {
+    const subject = subjectOf(event);
+    const startMs = clock.nowMs();
+    try {
+      const reports = await handler(event, context);
+      for (const report of reports) measure(report, telemetry);
+      if (subject.lastArrivalMs !== null) {
+        telemetry.milliseconds(METRIC.behindMs, Math.max(0, clock.nowMs() - subject.lastArrivalMs));
+      }
+      const tookMs = clock.nowMs() - startMs;
+      telemetry.info(subject.asked, { ...subject.details, tookMs, reports });
+      return reports;
+    } catch (error) {
+      const isHeld = error instanceof Error && error.name === 'HeldFault';
+      telemetry.count(isHeld ? METRIC.held : METRIC.faults, 1);
+      telemetry.failure(`${subject.asked} failed`, error, subject.details);
+      throw error;
+    } finally {
+      telemetry.publish();
+    }
+  };
+}
+
+interface Subject {
+  readonly asked: string;
+  readonly details: object;
+  readonly lastArrivalMs: number | null;
+}
+
+function subjectOf(event: AggregateEvent): Subject {
+  if ('tidemark' in event) {
+    const { tidemark, shardId } = event;
+    return { asked: tidemark, details: nameOf(shardId), lastArrivalMs: null };
+  }
+  const { length } = event.Records;
+  const first = event.Records[0];
+  const last = event.Records[length - 1];
+  if (first === undefined || last === undefined) {
+    return { asked: 'deliver', details: { records: 0 }, lastArrivalMs: null };
+  }
+  const shardId = first.eventID.slice(0, first.eventID.indexOf(':'));
+  return {
+    asked: 'deliver',
+    details: {
+      ...nameOf(shardId),
+      records: length,
+      from: first.kinesis.sequenceNumber,
+      to: last.kinesis.sequenceNumber,
+    },
+    lastArrivalMs: last.kinesis.approximateArrivalTimestamp * 1000,
+  };
+}
+
+function nameOf(shardId: string): object {
+  return { shardId, slice: sliceIdOf(shardId) };
+}
+
+function measure(report: DeliveryReport, telemetry: Telemetry): void {
+  telemetry.count(METRIC.recordsFolded, report.folded);
+  telemetry.count(METRIC.recordsReplayed, report.replayed);
+  telemetry.count(METRIC.recordsQuarantined, report.quarantined);
+  telemetry.count(METRIC.recordsLate, report.late);
+  telemetry.count(METRIC.restores, report.restored);
+  telemetry.count(METRIC.flips, report.flips);
+  telemetry.count(METRIC.flipsRefused, report.refused);
+  telemetry.bytes(METRIC.checkpointBytes, report.savedBytes);
+}

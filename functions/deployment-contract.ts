@@ -1,0 +1,66 @@
+/**
+ * What the infrastructure and the functions agree on: files of an asset, environment variables, metrics, and the properties
+ * of the resource that activates a plan. Imported by both sides, so that neither can drift.
+ */
+
+/** The functions, each a folder of this one and an asset of its own. */
+export const FUNCTION_NAMES = ['aggregate', 'query', 'admin', 'tick', 'heartbeat'] as const;
+export type FunctionName = (typeof FUNCTION_NAMES)[number];
+
+/** In each asset, beside `index.mjs`: the pipeline as JSON. */
+export const PLAN_FILE = 'plan.json';
+export const HANDLER = 'index.handler';
+
+/** Environment variables, read by `compose.ts` alone. */
+export const VARIABLE = {
+  /** Name of the DynamoDB table. */
+  table: 'TIDEMARK_TABLE',
+  /** Name of the S3 bucket. */
+  bucket: 'TIDEMARK_BUCKET',
+  /** What all keys in the bucket begin with; may be empty. */
+  keyPrefix: 'TIDEMARK_KEY_PREFIX',
+  /** ARN of the Kinesis stream. */
+  streamArn: 'TIDEMARK_STREAM_ARN',
+  /** Where the pipeline begins: `TRIM_HORIZON`, or a time in ISO 8601. */
+  start: 'TIDEMARK_START',
+  /** Retention of the stream in hours. */
+  retentionHours: 'TIDEMARK_RETENTION_HOURS',
+  /** Name of the aggregate function: admin and tick ask it. */
+  aggregateFunction: 'TIDEMARK_AGGREGATE_FUNCTION',
+} as const;
+
+export const START_AT_HORIZON = 'TRIM_HORIZON';
+
+/** CloudWatch metrics in EMF; the only dimension is the pipeline, since each combination costs. */
+export const METRIC_NAMESPACE = 'Tidemark';
+/** Powertools' name for it; its value is the pipeline's name. */
+export const PIPELINE_DIMENSION = 'service';
+export const METRIC = {
+  // Of each delivery, by the aggregate function.
+  recordsFolded: 'RecordsFolded',
+  recordsReplayed: 'RecordsReplayed',
+  recordsQuarantined: 'RecordsQuarantined',
+  recordsLate: 'RecordsLate',
+  restores: 'Restores',
+  flips: 'Flips',
+  flipsRefused: 'FlipsRefused',
+  checkpointBytes: 'CheckpointBytes',
+  /** Age of a batch's last record when HEAD answers for it. */
+  behindMs: 'BehindMs',
+  /** Invocations that threw, `HeldFault` apart. */
+  faults: 'Faults',
+  /** Invocations that threw `HeldFault`: no alarm counts them. */
+  held: 'Held',
+  // Of the whole pipeline, once a minute, by the tick function.
+  /** Age of the oldest record that no checkpoint holds. */
+  checkpointAgeMs: 'CheckpointAgeMs',
+  stateBytes: 'StateBytes',
+  slices: 'Slices',
+  /** Slices that are not OPEN. */
+  slicesNotOpen: 'SlicesNotOpen',
+} as const;
+
+/** Of the custom resource that activates a plan: it changes exactly when the plan does. */
+export interface ActivationProperties {
+  readonly PlanHash: string;
+}

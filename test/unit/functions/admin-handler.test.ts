@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { TransientFault } from '../../../core/faults.ts';
+import type { ResourceEvent } from '../../../functions/admin/activation.ts';
+import { type AdminHandlerPorts, createAdminHandler } from '../../../functions/admin/handler.ts';
+import type { UrlEvent } from '../../../functions/function-url.ts';
+import { TrialTelemetry } from './trial-telemetry.ts';
+
+const HASH = 'a'.repeat(32);
+
+function trial(overrides: Partial<AdminHandlerPorts> = {}) {
+  const telemetry = new TrialTelemetry();
+  const answers: { url: string; body: Record<string, unknown> }[] = [];
+  const handler = createAdminHandler({
+    checkpoint: async () => [{ id: 'slice-1', shardId: 'shardId-1', epoch: 3 }],
+    ask: async () => ({ ok: true, value: { requests: [], refused: [] } }),
+    outcome: async () => ({ redriven: ['x'], refused: [], pending: [] }),
+    tick: async () => {},
+    activate: async () => ({ ordinal: 2 }),
+    planHash: HASH,
+    put: async (url, body) => {
+      answers.push({ url, body: JSON.parse(body) });
+    },
+    telemetry,
+    ...overrides,
+  });
+  return { handler, telemetry, answers };
+}
+
+function post(rawPath: string, body = '{}', changes: Partial<UrlEvent> = {}): UrlEvent {
+  return {
+    rawPath,
+    rawQueryString: '',
+    headers: { 'content-type': 'application/json' },
+    body,
+    requestContext: { http: { method: 'POST' } },
+    ...changes,
+  };
+}
+
+async function ask(event: UrlEvent, overrides: Partial<AdminHandlerPorts> = {}) {
+  const result = await trial(overrides).handler(event);
+  return { status: result?.statusCode, json: JSON.parse(result?.body ?? 'null') };
+}
+
+describe('the admin function, asked at its URL', () => {
+  it('answers a checkpoint and a redrive', async () => {
+    expect(await ask(post('/v1/checkpoint'))).toEqual({
+      status: 200,
+      json: { slices: [{ id: 'slice-1', shardId: 'shardId-1', epoch: 3 }] },
+    });
+    const body = Buffer.from('{"reason":"late"}').toString('base64');
+    const encoded = post('/v1/quarantine/redrive', body, { isBase64Encoded: true });
+    expect(await ask(encoded)).toEqual({
+      status: 200,
+      json: { redriven: ['x'], refused: [], pending: [] },
+    });
+  });
+
+  it.each([
+    [
+      'GET of a call',
+      post('/v1/checkpoint', '', { requestContext: { http: { method: 'GET' } } }),
+      405,
+      'method-not-allowed',
+    ],
+    ['a question', post('/v1/status'), 404, 'no-such-path'],
+    ['a body that is not JSON', post('/v1/checkpoint', '{'), 400, 'not-json'],
+    [
+      'a body with more than there is',
+      post('/v1/checkpoint', '{"slice":1}'),
+      400,
+      'unknown-member',
+    ],
+    ['a list for a body', post('/v1/checkpoint', '[]'), 400, 'unknown-member'],
+    [
+      'a parameter',
+      post('/v1/checkpoint', '{}', { rawQueryString: 'a=1' }),
+      400,
+      'unknown-parameter',
+    ],
+    ['a redrive of nothing', post('/v1/quarantine/redrive'), 400, 'wrong-body'],
+    ['another content type', post('/v1/checkpoint', '{}', { headers: {} }), 400, 'content-type'],
+  ] as const)('refuses %s', async (_, event, status, code) => {
+    expect(await ask(event)).toMatchObject({ status, json: { status, code } });
+  });
+
+  it.each([
+    [new TransientFault('busy', { hint: 'wait' }), 503, 'try-again', 'busy: wait'],
+    [new Error('broken'), 500, 'internal', 'broken'],
+  ] as const)('tells of what the owners throw: %s', async (error, status, code, detail) => {
+    const { handler, telemetry } = trial({ checkpoint: () => Promise.reject(error) });
+    const result = await handler(post('/v1/checkpoint'));
+    expect(JSON.parse(result?.body ?? '')).toMatchObject({ status, code, detail });
+    expect(telemetry.lines).toMatchObject([{ error }]);
+    expect(telemetry.metrics.get('Faults')).toBe(1);
+    expect(telemetry.published).toBe(1);
+  });
+});
+
+const RESOURCE: ResourceEvent = {
+  RequestType: 'Create',
+  ResponseURL: 'https://answers.example/1',
+  StackId: 'stack',
+  RequestId: 'request',
+  LogicalResourceId: 'ActivePlan',
+  ResourceProperties: { PlanHash: HASH },
+};
+const NAMES = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'ActivePlan' };
+
+describe('the admin function, asked by CloudFormation', () => {
+  it('activates the plan of its code and answers at the URL', async () => {
+    const { handler, answers, telemetry } = trial();
+    expect(await handler(RESOURCE)).toBeNull();
+    expect(answers).toEqual([
+      {
+        url: RESOURCE.ResponseURL,
+        body: {
+          ...NAMES,
+          PhysicalResourceId: 'tidemark-active-plan',
+          Status: 'SUCCESS',
+          Data: { PlanHash: HASH },
+        },
+      },
+    ]);
+    expect(telemetry.lines).toMatchObject([{ details: { ordinal: 2 } }]);
+  });
+
+  it('answers with what went wrong, so that the deployment fails at once', async () => {
+    const activate = () => Promise.reject(new TransientFault('no table', { hint: 'make one' }));
+    const { handler, answers, telemetry } = trial({ activate });
+    await handler({ ...RESOURCE, RequestType: 'Update' });
+    expect(answers[0]?.body).toMatchObject({ Status: 'FAILED', Reason: 'no table: make one' });
+    expect(telemetry.metrics.get('Faults')).toBe(1);
+  });
+
+  it('does not activate another plan than the one that was deployed', async () => {
+    let activations = 0;
+    const activate = async () => ({ count: activations++ });
+    const { handler, answers } = trial({ activate });
+    await handler({ ...RESOURCE, ResourceProperties: { PlanHash: 'b'.repeat(32) } });
+    expect(activations).toBe(0);
+    expect(answers[0]?.body).toMatchObject({
+      Status: 'FAILED',
+      Reason: expect.stringContaining(`carries ${HASH}`),
+    });
+  });
+
+  it('leaves everything as it is when the stack goes', async () => {
+    let activations = 0;
+    const activate = async () => ({ count: activations++ });
+    const { handler, answers } = trial({ activate });
+    await handler({ ...RESOURCE, RequestType: 'Delete', PhysicalResourceId: 'x' });
+    expect(activations).toBe(0);
+    expect(answers[0]?.body).toMatchObject({ Status: 'SUCCESS' });
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { HeldFault, TransientFault } from '../../../core/faults.ts';
+import type { DeliveryReport } from '../../../core/task/delivery-report.ts';
+import type { AggregateEvent } from '../../../functions/aggregate/handler.ts';
+import { kinesisEventRecord } from '../../../functions/aggregate/kinesis-event.ts';
+import { observed } from '../../../functions/aggregate/observed.ts';
+import { TrialTelemetry } from './trial-telemetry.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const clock = { nowMs: () => NOW_MS };
+const context = { getRemainingTimeInMillis: () => 1_000 };
+const REPORT: DeliveryReport = {
+  folded: 2,
+  replayed: 3,
+  restored: 1,
+  flips: 1,
+  refused: 4,
+  savedBytes: 567,
+  quarantined: 5,
+  late: 6,
+  rewoundTo: null,
+  epoch: 7,
+};
+const origin = { stream: 's', shardId: 'shardId-000000000003', region: 'r', role: 'r' };
+const EVENT: AggregateEvent = {
+  Records: ['11', '12'].map((sequenceNumber) =>
+    kinesisEventRecord(
+      {
+        sequenceNumber,
+        subSequence: 0,
+        partitionKey: 'k',
+        arrivalMs: NOW_MS - 250,
+        data: new Uint8Array(1),
+      },
+      origin,
+    ),
+  ),
+};
+
+describe('the aggregate function, observed', () => {
+  it('measures what a delivery did, and logs which slice it was', async () => {
+    const telemetry = new TrialTelemetry();
+    await observed(async () => [REPORT], telemetry, clock)(EVENT, context);
+
+    expect(Object.fromEntries(telemetry.metrics)).toEqual({
+      RecordsFolded: 2,
+      RecordsReplayed: 3,
+      RecordsQuarantined: 5,
+      RecordsLate: 6,
+      Restores: 1,
+      Flips: 1,
+      FlipsRefused: 4,
+      CheckpointBytes: 567,
+      BehindMs: 250,
+    });
+    expect(telemetry.lines).toMatchObject([
+      {
+        message: 'deliver',
+        details: {
+          shardId: 'shardId-000000000003',
+          slice: 'slice-000000000003',
+          records: 2,
+          from: '11',
+          to: '12',
+          reports: [REPORT],
+        },
+      },
+    ]);
+    expect(telemetry.published).toBe(1);
+  });
+
+  it('says nothing of being behind where no record came', async () => {
+    const telemetry = new TrialTelemetry();
+    const tick: AggregateEvent = { tidemark: 'tick', shardId: origin.shardId };
+    await observed(async () => [REPORT], telemetry, clock)(tick, context);
+    expect(telemetry.metrics.has('BehindMs')).toBe(false);
+    expect(telemetry.lines[0]).toMatchObject({ message: 'tick' });
+  });
+
+  it.each([
+    ['Faults', new TransientFault('busy', { hint: 'wait' })],
+    ['Held', new HeldFault('another plan')],
+    ['Faults', 'not even an error'],
+  ])('counts among %s what is thrown, tells of it and throws it', async (metric, error) => {
+    const telemetry = new TrialTelemetry();
+    const failing = observed(() => Promise.reject(error), telemetry, clock);
+    await expect(failing(EVENT, context)).rejects.toBe(error);
+    expect(Object.fromEntries(telemetry.metrics)).toEqual({ [metric]: 1 });
+    expect(telemetry.lines).toMatchObject([{ message: 'deliver failed', error }]);
+    expect(telemetry.published).toBe(1);
+  });
+});
