@@ -43,6 +43,8 @@ const OUTER_FOLDERS = {
 };
 
 const PRODUCT = '^(core|adapters|functions|runtime|cli|console|simulation|testing)/';
+/** Goes into the functions' bundles, with the packages that it needs. */
+const BUNDLED = '^(adapters/aws/|functions/(.+/compose|aws-.+|powertools-.+)\\.ts$)';
 const OURS =
   'adapters|functions|runtime|cli|console|simulation|testing|infra|examples|bench|scripts|test';
 
@@ -86,12 +88,17 @@ module.exports = {
     {
       name: 'infra-direction',
       comment:
-        'infra/ names functions by path; of the product it imports only core/limits.ts and core/definition/.',
+        'infra/ names functions by path; of the product it imports only core/limits.ts, core/definition/ and what functions agree on with it.',
       severity: 'error',
       from: { path: '^infra/' },
       to: {
         path: `^(core|${OURS})/`,
-        pathNot: ['^infra/', '^core/limits\\.ts$', '^core/definition/'],
+        pathNot: [
+          '^infra/',
+          '^core/limits\\.ts$',
+          '^core/definition/',
+          '^functions/deployment-contract\\.ts$',
+        ],
       },
     },
     {
@@ -120,8 +127,16 @@ module.exports = {
       name: 'product-needs-no-dev-dependency',
       comment: 'What is published installs `dependencies` only.',
       severity: 'error',
-      from: { path: PRODUCT },
+      from: { path: PRODUCT, pathNot: BUNDLED },
       to: { dependencyTypes: ['npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'bundled-stays-in-bundles',
+      comment:
+        'What only runs on Lambda is bundled with its packages: the rest of the product is installed without them.',
+      severity: 'error',
+      from: { path: PRODUCT, pathNot: BUNDLED },
+      to: { path: BUNDLED },
     },
     {
       name: 'no-circular',

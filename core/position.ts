@@ -21,6 +21,16 @@ export function isSequenceNumber(text: string): boolean {
   return text.length <= SEQUENCE_NUMBER_DIGITS_MAX && SEQUENCE_NUMBER.test(text);
 }
 
+/**
+ * A sequence number as we keep it, without leading zeros. Kinesis writes none; an emulator may pad. Whatever enters from
+ * outside (an answer, an event) comes through here, once.
+ */
+export function canonicalSequenceNumber(text: string): string {
+  const canonical = text.startsWith('0') ? text.replace(/^0+(?=[0-9])/, '') : text;
+  assert(isSequenceNumber(canonical), 'sequence-number-is-decimal', () => JSON.stringify(text));
+  return canonical;
+}
+
 /** Negative, zero or positive, as `a` lies before, at or after `b`. Both must be of one shard. */
 export function compareSequenceNumbers(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;

@@ -4,12 +4,15 @@
  */
 import { ConfigurationFault, InvariantFault, isFault, TransientFault } from '../../core/faults.ts';
 
-/** `what` completes "cannot …": what was to be done, and to which resource. */
-export function awsFault(what: string, error: unknown): Error {
+/**
+ * `what` completes "cannot …": what was to be done, and to which resource. `deniedHint` says more of a denial than that the
+ * action must be granted.
+ */
+export function awsFault(what: string, error: unknown, deniedHint = DENIED): Error {
   if (error instanceof Error && isFault(error)) return error;
   const { name, message, status } = describeError(error);
   const text = `cannot ${what}: ${name}: ${message}`;
-  const hint = configurationHint(name, message);
+  const hint = configurationHint(name, message, deniedHint);
   if (hint !== undefined) return new ConfigurationFault(text, { hint, cause: error });
   const passing = PASSING.get(name);
   if (passing !== undefined) return new TransientFault(text, { hint: passing, cause: error });
@@ -43,12 +46,13 @@ function isBug(error: unknown, status: number | null): boolean {
   return status === null && (error instanceof TypeError || error instanceof RangeError);
 }
 
-function configurationHint(name: string, message: string): string | undefined {
+function configurationHint(name: string, message: string, deniedHint: string): string | undefined {
   const hint = CONFIGURATION.get(name);
   // S3 and DynamoDB tell by these words alone that not they refuse, but the key that they encrypt with.
-  if (hint === DENIED && /\bkms:/i.test(message)) return KEY;
-  // The SDK has no name for this one.
-  return message === 'Region is missing' ? CREDENTIALS : hint;
+  if (hint === DENIED) return /\bkms:/i.test(message) ? KEY : deniedHint;
+  // These have no names of their own.
+  if (message === 'Region is missing') return CREDENTIALS;
+  return /key element does not match the schema/.test(message) ? OTHER_TABLE : hint;
 }
 
 interface ErrorDescription {
@@ -74,6 +78,7 @@ const WRONG_REGION =
   'the resource is in another region: deploy the pipeline where its stream and bucket are';
 const MISSING =
   'the resource does not exist in this account and region: deploy the stack, or correct its name';
+const OTHER_TABLE = 'this is no table of a pipeline: correct its name';
 const CREDENTIALS = 'sign in, or give credentials and a region by the usual AWS_ variables';
 const KEY = 'the KMS key refuses, is disabled or gone: enable it, and let the role use it';
 

@@ -3,7 +3,7 @@
  */
 import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
 import type { Plan } from '../definition/plan.ts';
-import { TransientFault } from '../faults.ts';
+import { ReplayGapFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore, Clock, HashRange, RecordSource, SourceRead } from '../ports.ts';
 import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
@@ -116,6 +116,8 @@ async function behind(head: Head, source: RecordSource, clock: Clock): Promise<n
   } catch (fault) {
     // One shard that does not answer now is no reason to say nothing of the others.
     if (fault instanceof TransientFault) return null;
+    // A closed shard goes when its last record has expired, and its slice stays.
+    if (fault instanceof ReplayGapFault) return null;
     throw fault;
   }
   if (answer.outcome === 'trimmed') return null;

@@ -43,8 +43,9 @@ export class ReplayLog {
     const { shardId } = this.#identity;
     const answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
     if (answer.outcome === 'trimmed') {
-      // A slice that has folded nothing begins at the oldest record that is left.
-      const beginsThere = answer.oldest !== null && comparePositions(answer.oldest, first) === 0;
+      // A slice that has folded nothing begins with the first record that is brought to it (ADR 0015), unless the stream has
+      // older ones; that one may have gone since.
+      const beginsThere = answer.oldest === null || comparePositions(answer.oldest, first) >= 0;
       const isNew = comparePositions(after, START) === 0;
       if (isNew && beginsThere) return { between: [], reachedFirst: true };
       throw this.#gap(after, first);

@@ -2,6 +2,7 @@
  * The event that Lambda's event source mapping for Kinesis brings, and its records as the core takes them.
  */
 import type { StreamRecord } from '../../core/ports.ts';
+import { canonicalSequenceNumber } from '../../core/position.ts';
 
 export interface KinesisEventRecord {
   readonly eventID: string;
@@ -75,7 +76,7 @@ export function shardBatches(event: KinesisEvent): ShardBatch[] {
       batches.set(shardId, records);
     }
     records.push({
-      sequenceNumber: kinesis.sequenceNumber,
+      sequenceNumber: canonicalSequenceNumber(kinesis.sequenceNumber),
       subSequence: 0,
       partitionKey: kinesis.partitionKey,
       arrivalMs: Math.round(kinesis.approximateArrivalTimestamp * 1000),

@@ -14,6 +14,8 @@ export interface Patience {
   readonly waitStepMs?: number;
   /** Nobody waits for the answer any more. */
   readonly isGone?: () => boolean;
+  /** How far each shard's slice is: sequence numbers by shard; null if that cannot be said now. */
+  readonly cursors?: () => Promise<ReadonlyMap<string, string> | null>;
 }
 
 const WAIT_MS_MAX = 10_000;
@@ -37,16 +39,16 @@ export async function askPatiently(
 async function waitFor(
   parameters: URLSearchParams,
   ask: QueryHandler,
-  { waitMsMax = WAIT_MS_MAX, waitStepMs = WAIT_STEP_MS, isGone = () => false }: Patience,
+  patience: Patience,
 ): Promise<void> {
+  const { waitMsMax = WAIT_MS_MAX, waitStepMs = WAIT_STEP_MS, isGone = () => false } = patience;
+  const { cursors = () => cursorsOfStatus(ask) } = patience;
   const after = parameters.getAll('after').map(readRecordAddress);
   const endMs = performance.now() + waitMsMax;
   while (!isGone() && performance.now() < endMs) {
     await new Promise((resolve) => setTimeout(resolve, waitStepMs));
-    const { statusCode, body } = await ask(STATUS);
-    if (statusCode !== 200) return;
-    const { slices } = JSON.parse(body) as PipelineStatus;
-    const cursorOf = new Map(slices.map(({ shardId, cursor }) => [shardId, cursor]));
+    const cursorOf = await cursors();
+    if (cursorOf === null) return;
     // Nobody knows such a shard: its record will not come.
     if (!after.every(({ shardId }) => cursorOf.has(shardId))) return;
     const reached = after.every(({ shardId, sequenceNumber }) => {
@@ -54,6 +56,13 @@ async function waitFor(
     });
     if (reached) return;
   }
+}
+
+async function cursorsOfStatus(ask: QueryHandler): Promise<ReadonlyMap<string, string> | null> {
+  const { statusCode, body } = await ask(STATUS);
+  if (statusCode !== 200) return null;
+  const { slices } = JSON.parse(body) as PipelineStatus;
+  return new Map(slices.map(({ shardId, cursor }) => [shardId, cursor]));
 }
 
 const STATUS: QueryEvent = {

@@ -31,7 +31,8 @@ export function getRecords(body: Body, stream: LocalStream, clock: Clock): strin
   });
   const newest = records.at(-1);
   const reachedTip = nextOrdinal > stream.tip(shard.shardId).ordinal;
-  const behindMs = reachedTip || newest === undefined ? 0 : Math.max(0, nowMs - newest.arrivalMs);
+  // 0 says that nothing follows, so what follows within the millisecond is a millisecond away.
+  const behindMs = reachedTip || newest === undefined ? 0 : Math.max(1, nowMs - newest.arrivalMs);
   const next = formatShardIterator({ ...iterator, ordinal: nextOrdinal, issuedMs: nowMs });
   return `{"Records":[${records.map(recordJson).join(',')}],"NextShardIterator":"${next}","MillisBehindLatest":${behindMs}}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { headItem } from '../../../core/checkpoint/head.ts';
-import { TransientFault } from '../../../core/faults.ts';
+import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
 import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
 import { Digest, digestSeed } from '../../../core/state/digest.ts';
@@ -98,6 +98,9 @@ describe('the status', () => {
       async () => ({ outcome: 'records', records: [], reachedTip: false }),
       async () => {
         throw new TransientFault('throttled');
+      },
+      async () => {
+        throw new ReplayGapFault('the shard is gone');
       },
     ];
     for (const readAfter of answers) {

@@ -131,6 +131,16 @@ describe('a batch that does not follow what HEAD holds', () => {
     expect((await world.head()).digest.count).toBe(30);
   });
 
+  it.each([
+    ['its first record has gone since', 14],
+    ['all of the stream has gone since', 39],
+  ])('begins a new slice with its first record, although %s', async (_, trimmed) => {
+    const world = new TaskWorld(40);
+    world.source.trim(SHARD, world.records[trimmed] as StreamRecord);
+    await world.task().deliver(world.records.slice(10), PLENTY);
+    expect((await world.head()).digest.count).toBe(30);
+  });
+
   it('is folded by position, whatever its order', async () => {
     const world = new TaskWorld(20);
     const shuffled = [...world.records].sort((a, b) => (a.arrivalMs % 7) - (b.arrivalMs % 7));

@@ -1,0 +1,60 @@
+/**
+ * The admin function as it is deployed.
+ */
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
+import { LambdaFunction } from '../../adapters/aws/lambda/lambda-function.ts';
+import { parseHead } from '../../core/checkpoint/head.ts';
+import { Queries } from '../../core/query/queries.ts';
+import { Redrives } from '../../core/query/redrive.ts';
+import { activatePlan } from '../../core/task/plan-activation.ts';
+import { openAwsPipeline, systemClock } from '../aws-pipeline.ts';
+import { loadPlan, required } from '../aws-variables.ts';
+import { VARIABLE } from '../deployment-contract.ts';
+import type { UrlResult } from '../function-url.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { createTelemetry } from '../powertools-telemetry.ts';
+import { type AdminEvent, createAdminHandler } from './handler.ts';
+import { SliceOwners } from './slice-owners.ts';
+
+const plan = loadPlan(import.meta.dirname);
+const { ports, deadline } = openAwsPipeline(process.env, 'ask');
+const telemetry = createTelemetry(plan.name);
+/** An owner that replays takes as long as it has; it is asked once. */
+const patience = { timeLeftMs: deadline.timeLeftMs, attemptsMax: 1, attemptMsMax: 900_000 };
+const owners = new SliceOwners({
+  aggregate: new LambdaFunction(
+    new LambdaClient(CLIENT_SETTINGS),
+    required(process.env, VARIABLE.aggregateFunction),
+    new AwsCalls(patience),
+  ),
+  heads: ports.heads,
+  telemetry,
+});
+const redrives = new Redrives(new Queries(plan, ports), ports);
+
+const handle = createAdminHandler({
+  checkpoint: () => owners.checkpoint(),
+  ask: (selection) => redrives.ask(selection),
+  outcome: (asked) => redrives.outcome(asked),
+  tick: (sliceId) => owners.tick(sliceId),
+  activate: async () => {
+    const heads = (await ports.heads.listHeads()).map(parseHead);
+    const nowMs = systemClock.nowMs();
+    return activatePlan(plan, { registry: ports.plans, firstPlan: null, heads, nowMs });
+  },
+  planHash: plan.hash,
+  put: async (url, body) => {
+    const response = await fetch(url, { method: 'PUT', body, headers: { 'content-type': '' } });
+    if (!response.ok) throw new Error(`CloudFormation took no answer: ${response.status}`);
+  },
+  telemetry,
+});
+
+export const handler = (
+  event: AdminEvent,
+  context: InvocationContext,
+): Promise<UrlResult | null> => {
+  deadline.follow(context);
+  return handle(event);
+};

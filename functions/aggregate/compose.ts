@@ -1,0 +1,27 @@
+/**
+ * The aggregate function as it is deployed.
+ */
+import { Aggregator } from '../../core/aggregator.ts';
+import { createJsonDecoder } from '../../core/decode/json-decoder.ts';
+import { ENVIRONMENT_STATE_BYTES_MAX } from '../../core/limits.ts';
+import { openAwsPipeline, systemClock } from '../aws-pipeline.ts';
+import { loadPlan } from '../aws-variables.ts';
+import { createTelemetry } from '../powertools-telemetry.ts';
+import { type AggregateHandler, createAggregateHandler } from './handler.ts';
+import { observed } from './observed.ts';
+
+/** Of the function's memory: the rest is for a batch, for restoring, and for Node. */
+const STATE_SHARE = 1 / 4;
+
+const plan = loadPlan(import.meta.dirname);
+const { ports, deadline } = openAwsPipeline(process.env, 'fold');
+const memoryBytes = Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? 1024) * 1024 * 1024;
+const stateBytesMax = Math.min(ENVIRONMENT_STATE_BYTES_MAX, memoryBytes * STATE_SHARE);
+const aggregator = new Aggregator(plan, createJsonDecoder(plan), ports, stateBytesMax);
+const aggregate = createAggregateHandler(aggregator);
+const handle = observed(aggregate, createTelemetry(plan.name), systemClock);
+
+export const handler: AggregateHandler = (event, context) => {
+  deadline.follow(context);
+  return handle(event, context);
+};

@@ -1,0 +1,29 @@
+/**
+ * The heartbeat function as it is deployed.
+ */
+import { AwsCalls } from '../../adapters/aws/aws-calls.ts';
+import { HeartbeatWriter } from '../../adapters/aws/kinesis/heartbeat-writer.ts';
+import { openKinesis } from '../aws-pipeline.ts';
+import { loadPlan } from '../aws-variables.ts';
+import { Deadline } from '../deadline.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { createTelemetry } from '../powertools-telemetry.ts';
+import { createHeartbeatHandler } from './handler.ts';
+
+const plan = loadPlan(import.meta.dirname);
+const deadline = new Deadline();
+const calls = new AwsCalls({ timeLeftMs: deadline.timeLeftMs });
+const { client, streamArn, shards } = openKinesis(process.env, calls);
+const writer = new HeartbeatWriter({ client, streamArn, calls });
+
+const handle = createHeartbeatHandler({
+  openRanges: async () =>
+    (await shards.list()).filter(({ isOpen }) => isOpen).map(({ range }) => range),
+  put: (entries) => writer.put(entries),
+  telemetry: createTelemetry(plan.name),
+});
+
+export const handler = (_: unknown, context: InvocationContext): Promise<void> => {
+  deadline.follow(context);
+  return handle();
+};

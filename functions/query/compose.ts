@@ -1,0 +1,32 @@
+/**
+ * The query function as it is deployed.
+ */
+import { parseHead } from '../../core/checkpoint/head.ts';
+import { Queries } from '../../core/query/queries.ts';
+import { openAwsPipeline } from '../aws-pipeline.ts';
+import { loadPlan } from '../aws-variables.ts';
+import type { UrlResult } from '../function-url.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { createTelemetry } from '../powertools-telemetry.ts';
+import { createQueryHandler, type QueryEvent } from './handler.ts';
+import { observedQuery } from './observed-query.ts';
+import { askPatiently } from './patient-query.ts';
+
+const plan = loadPlan(import.meta.dirname);
+const { ports, deadline } = openAwsPipeline(process.env, 'ask');
+const ask = createQueryHandler(new Queries(plan, ports));
+/** HEADs alone: a status would ask the stream, which gives each shard's readers five answers a second together. */
+const cursors = async () => {
+  const heads = (await ports.heads.listHeads()).map(parseHead);
+  return new Map(heads.map(({ shardId, cursor }) => [shardId, cursor.sequenceNumber]));
+};
+const patience = { waitStepMs: 250, cursors };
+const handle = observedQuery(
+  (event) => askPatiently(ask, event, patience),
+  createTelemetry(plan.name),
+);
+
+export const handler = (event: QueryEvent, context: InvocationContext): Promise<UrlResult> => {
+  deadline.follow(context);
+  return handle(event);
+};

@@ -1,0 +1,44 @@
+/**
+ * The tick function as it is deployed.
+ */
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
+import { LambdaFunction } from '../../adapters/aws/lambda/lambda-function.ts';
+import { openAwsPipeline, systemClock } from '../aws-pipeline.ts';
+import { loadPlan, required } from '../aws-variables.ts';
+import { VARIABLE } from '../deployment-contract.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { createTelemetry } from '../powertools-telemetry.ts';
+import { createTickHandler } from './handler.ts';
+
+const plan = loadPlan(import.meta.dirname);
+const { ports, shards, tips, deadline } = openAwsPipeline(process.env, 'fold');
+const telemetry = createTelemetry(plan.name);
+const aggregate = new LambdaFunction(
+  new LambdaClient(CLIENT_SETTINGS),
+  required(process.env, VARIABLE.aggregateFunction),
+  new AwsCalls({ timeLeftMs: deadline.timeLeftMs }),
+);
+
+const handle = createTickHandler({
+  heads: ports.heads,
+  openShardIds: async () =>
+    (await shards.list()).filter(({ isOpen }) => isOpen).map(({ shardId }) => shardId),
+  tick: (shardId) => aggregate.start({ tidemark: 'tick', shardId }),
+  observeTip: async (shardId, delivered) => {
+    const observation = await tips.observe(shardId, delivered);
+    if (observation === 'trimmed') {
+      telemetry.info('it can no longer be proved that no record is missing', {
+        shardId,
+        delivered,
+      });
+    }
+  },
+  clock: systemClock,
+  telemetry,
+});
+
+export const handler = (_: unknown, context: InvocationContext): Promise<void> => {
+  deadline.follow(context);
+  return handle();
+};
