@@ -43,6 +43,7 @@ export function portVariables(url: string, region: string): Record<string, strin
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
     TIDEMARK_QUERY_URL: url,
+    TIDEMARK_ADMIN_URL: url,
   };
 }
 

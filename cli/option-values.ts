@@ -9,11 +9,19 @@ export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
 export const pipelineOption = () =>
   new Option('--pipeline <file>', 'the pipeline file').default('tidemark.config.ts');
 
-/** `tidemark dev -- CMD` sets the variables of these two, so that commands in CMD find it. */
+/** `tidemark dev -- CMD` sets the variables of these three, so that commands in CMD find it. */
 export const queryUrlOption = () =>
-  new Option('--query-url <url>', 'where the query API is')
+  new Option('--query-url <url>', 'where the query API is; function URLs of AWS are signed')
     .env('TIDEMARK_QUERY_URL')
     .default(DEFAULT_URL)
+    .argParser(url);
+
+export const adminUrlOption = () =>
+  new Option(
+    '--admin-url <url>',
+    'where the admin API is, if not at --query-url as on this machine',
+  )
+    .env('TIDEMARK_ADMIN_URL')
     .argParser(url);
 
 export const kinesisEndpointOption = () =>
@@ -21,6 +29,15 @@ export const kinesisEndpointOption = () =>
     .env('AWS_ENDPOINT_URL_KINESIS')
     .default(DEFAULT_URL)
     .argParser(url);
+
+export const awsOption = () =>
+  new Option(
+    '--aws',
+    'sign calls to any other host too; *.lambda-url.REGION.on.aws is always signed, this machine never',
+  );
+
+export const regionOption = () =>
+  new Option('--region <name>', 'the AWS region to sign for (default: the one that the URL names)');
 
 export const jsonOption = () => new Option('--json', 'print JSON instead of text');
 

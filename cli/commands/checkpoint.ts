@@ -1,7 +1,18 @@
 import { Command } from 'commander';
-import { jsonOption, queryUrlOption } from '../option-values.ts';
+import {
+  adminUrlOption,
+  awsOption,
+  jsonOption,
+  queryUrlOption,
+  regionOption,
+} from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
+import { type AdminPlaceOptions, adminPlace } from '../query-place.ts';
 import { formatTable } from '../table.ts';
+
+interface CheckpointOptions extends AdminPlaceOptions {
+  readonly json?: boolean;
+}
 
 interface CheckpointAnswer {
   readonly slices: readonly { readonly id: string; readonly epoch: number }[];
@@ -11,9 +22,16 @@ export function checkpointCommand(): Command {
   return new Command('checkpoint')
     .description('complete an epoch with a full base for every slice now')
     .addOption(queryUrlOption())
+    .addOption(adminUrlOption())
+    .addOption(awsOption())
+    .addOption(regionOption())
     .addOption(jsonOption())
-    .action(async (options: { queryUrl: string; json?: boolean }) => {
-      const answer = await callQueryApi<CheckpointAnswer>(options.queryUrl, '/v1/checkpoint', {});
+    .action(async (options: CheckpointOptions, command: Command) => {
+      const answer = await callQueryApi<CheckpointAnswer>(
+        adminPlace(options, command),
+        '/v1/checkpoint',
+        {},
+      );
       if (options.json) console.log(JSON.stringify(answer, null, 2));
       else {
         const rows = answer.slices.map(({ id, epoch }) => [id, epoch]);

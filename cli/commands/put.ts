@@ -1,7 +1,9 @@
+import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import { Command } from 'commander';
 import { PARTITION_KEY_LENGTH_MAX } from '../../core/limits.ts';
 import { jsonOption, kinesisEndpointOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
+import { putFailureText } from '../put-failure.ts';
 import type { RecordProducer } from '../record-producer.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -69,7 +71,7 @@ async function put(path: string, options: PutOptions): Promise<void> {
       stopProgress();
     }
   } catch (error) {
-    throw explain(error, producer, options);
+    throw await explain(error, producer, client, stream, options);
   } finally {
     client.destroy();
   }
@@ -131,26 +133,18 @@ function report(
   }
 }
 
-function explain(error: unknown, producer: RecordProducer, options: PutOptions): Error {
+async function explain(
+  error: unknown,
+  { acknowledgedCount }: RecordProducer,
+  client: KinesisClient,
+  stream: string,
+  { aws = false, kinesisEndpoint }: PutOptions,
+): Promise<Error> {
   if (error instanceof UsageError) return error;
-  const done = `${producer.acknowledgedCount.toLocaleString('en-US')} records were acknowledged before it`;
-  const text = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-  if (!options.aws && isConnectionError(error)) {
-    return new Error(
-      `no Kinesis API answers at ${options.kinesisEndpoint} (${done}): start one with 'tidemark dev', or name another place with --kinesis-endpoint\n  ${text}`,
-      { cause: error },
-    );
-  }
-  const isNamed = error instanceof Error && error.name !== 'Error';
-  return new Error(`${isNamed ? `${error.name}: ` : ''}${text} (${done})`, { cause: error });
-}
-
-/** The connection failed, or what answers there speaks something else. */
-function isConnectionError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return /ECONNREFUSED|ECONNRESET|ENOTFOUND|Protocol error|SSL routines|stream has been canceled/.test(
-    error.message,
-  );
+  const done = `${acknowledgedCount.toLocaleString('en-US')} records were acknowledged before it`;
+  const region = await client.config.region().catch(() => null);
+  const target = { aws, kinesisEndpoint, stream, region };
+  return new Error(putFailureText(error, target, done), { cause: error });
 }
 
 /** On a terminal, a line that says how far it is. Returns what ends that. */

@@ -1,7 +1,20 @@
 import { Command } from 'commander';
-import { jsonOption, queryUrlOption, wholeNumber } from '../option-values.ts';
+import {
+  awsOption,
+  jsonOption,
+  queryUrlOption,
+  regionOption,
+  wholeNumber,
+} from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
+import { type PlaceOptions, queryPlace } from '../query-place.ts';
 import { formatTable } from '../table.ts';
+
+interface QuarantineOptions extends PlaceOptions {
+  readonly limit?: number;
+  readonly next?: string;
+  readonly json?: boolean;
+}
 
 interface QuarantinePage {
   readonly records: readonly {
@@ -24,19 +37,19 @@ export function quarantineCommand(): Command {
   return new Command('quarantine')
     .description('list the records that could not be processed; --json has their bytes whole')
     .addOption(queryUrlOption())
+    .addOption(awsOption())
+    .addOption(regionOption())
     .option('--limit <n>', 'records of one answer', wholeNumber(1, 1_000))
     .option('--next <token>', 'go on where an answer ended')
     .addOption(jsonOption())
-    .action(
-      async (options: { queryUrl: string; limit?: number; next?: string; json?: boolean }) => {
-        const query = new URLSearchParams();
-        if (options.limit !== undefined) query.set('limit', String(options.limit));
-        if (options.next !== undefined) query.set('next', options.next);
-        const text = query.size === 0 ? '' : `?${query}`;
-        const page = await callQueryApi<QuarantinePage>(options.queryUrl, `/v1/quarantine${text}`);
-        console.log(options.json ? JSON.stringify(page, null, 2) : describePage(page));
-      },
-    );
+    .action(async (options: QuarantineOptions) => {
+      const query = new URLSearchParams();
+      if (options.limit !== undefined) query.set('limit', String(options.limit));
+      if (options.next !== undefined) query.set('next', options.next);
+      const text = query.size === 0 ? '' : `?${query}`;
+      const page = await callQueryApi<QuarantinePage>(queryPlace(options), `/v1/quarantine${text}`);
+      console.log(options.json ? JSON.stringify(page, null, 2) : describePage(page));
+    });
 }
 
 function describePage({ records, next }: QuarantinePage): string {

@@ -1,11 +1,18 @@
 import { Command } from 'commander';
-import { collect, jsonOption, queryUrlOption, wholeNumber } from '../option-values.ts';
+import {
+  awsOption,
+  collect,
+  jsonOption,
+  queryUrlOption,
+  regionOption,
+  wholeNumber,
+} from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
+import { type PlaceOptions, queryPlace } from '../query-place.ts';
 import { type Cell, formatTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
 
-interface QueryOptions {
-  readonly queryUrl: string;
+interface QueryOptions extends PlaceOptions {
   readonly key?: string[];
   readonly after?: string[];
   readonly start?: string;
@@ -46,6 +53,8 @@ export function queryCommand(): Command {
     .option('--next <token>', 'go on where an answer ended')
     .option('--after <shard:sequence>', 'wait until this record is in; may repeat', collect)
     .addOption(queryUrlOption())
+    .addOption(awsOption())
+    .addOption(regionOption())
     .addOption(jsonOption())
     .action(async (view: string | undefined, options: QueryOptions) => {
       if (view === undefined) await listViews(options);
@@ -53,14 +62,14 @@ export function queryCommand(): Command {
     });
 }
 
-async function listViews({ queryUrl, json }: QueryOptions): Promise<void> {
+async function listViews(options: QueryOptions): Promise<void> {
   interface View {
     readonly name: string;
     readonly groupBy: readonly string[];
     readonly aggregates: object;
   }
-  const answer = await callQueryApi<{ views: readonly View[] }>(queryUrl, '/v1/views');
-  if (json) {
+  const answer = await callQueryApi<{ views: readonly View[] }>(queryPlace(options), '/v1/views');
+  if (options.json) {
     console.log(JSON.stringify(answer, null, 2));
     return;
   }
@@ -74,7 +83,7 @@ async function listViews({ queryUrl, json }: QueryOptions): Promise<void> {
 
 async function queryView(view: string, options: QueryOptions): Promise<void> {
   const path = `/v1/views/${encodeURIComponent(view)}?${searchOf(options)}`;
-  const answer = await callQueryApi<ViewAnswer>(options.queryUrl, path);
+  const answer = await callQueryApi<ViewAnswer>(queryPlace(options), path);
   console.log(options.json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
   if (!answer.reached) {
     console.error('warning: the records of --after were not in yet when the answer was due');

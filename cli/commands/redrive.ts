@@ -1,11 +1,17 @@
 import { Command } from 'commander';
-import { jsonOption, queryUrlOption } from '../option-values.ts';
+import {
+  adminUrlOption,
+  awsOption,
+  jsonOption,
+  queryUrlOption,
+  regionOption,
+} from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
+import { type AdminPlaceOptions, adminPlace } from '../query-place.ts';
 import { formatTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
 
-interface RedriveOptions {
-  readonly queryUrl: string;
+interface RedriveOptions extends AdminPlaceOptions {
   readonly reason?: string;
   readonly json?: boolean;
 }
@@ -22,6 +28,9 @@ export function redriveCommand(): Command {
     .argument('[id...]', 'ids that tidemark quarantine lists')
     .option('--reason <reason>', 'all records that were put aside for this reason')
     .addOption(queryUrlOption())
+    .addOption(adminUrlOption())
+    .addOption(awsOption())
+    .addOption(regionOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -30,13 +39,18 @@ export function redriveCommand(): Command {
     .action(redrive);
 }
 
-async function redrive(ids: readonly string[], options: RedriveOptions): Promise<void> {
-  const { reason, queryUrl, json } = options;
+async function redrive(
+  ids: readonly string[],
+  options: RedriveOptions,
+  command: Command,
+): Promise<void> {
+  const { reason, json } = options;
   if ((reason === undefined) === (ids.length === 0)) {
     throw new UsageError("name ids, or a --reason, one of them; 'tidemark quarantine' lists both");
   }
   const body = reason === undefined ? { ids } : { reason };
-  const answer = await callQueryApi<RedriveAnswer>(queryUrl, '/v1/quarantine/redrive', body);
+  const place = adminPlace(options, command);
+  const answer = await callQueryApi<RedriveAnswer>(place, '/v1/quarantine/redrive', body);
   console.log(json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
   if (answer.refused.length + answer.pending.length > 0) process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
-import { jsonOption, queryUrlOption } from '../option-values.ts';
+import { awsOption, jsonOption, queryUrlOption, regionOption } from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
+import { type PlaceOptions, queryPlace } from '../query-place.ts';
 import { formatTable } from '../table.ts';
 
 export interface Status {
@@ -24,9 +25,11 @@ export function statusCommand(): Command {
   return new Command('status')
     .description('how far each slice is, and what became of the records')
     .addOption(queryUrlOption())
+    .addOption(awsOption())
+    .addOption(regionOption())
     .addOption(jsonOption())
-    .action(async (options: { queryUrl: string; json?: boolean }) => {
-      const status = await callQueryApi<Status>(options.queryUrl, '/v1/status');
+    .action(async (options: PlaceOptions & { json?: boolean }) => {
+      const status = await callQueryApi<Status>(queryPlace(options), '/v1/status');
       console.log(options.json ? JSON.stringify(status, null, 2) : describeStatus(status));
     });
 }

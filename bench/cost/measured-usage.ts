@@ -1,0 +1,150 @@
+/**
+ * What an invocation of the real aggregate function uses: a live stream of flights goes through its handler in batches, each
+ * to one of several environments at random, over stores that note what AWS would charge.
+ */
+import { Aggregator } from '../../core/aggregator.ts';
+import { createJsonDecoder } from '../../core/decode/json-decoder.ts';
+import type { Plan } from '../../core/definition/plan.ts';
+import { DELTA_ITEM_BYTES_MAX, INVOCATION_MS_MAX, RETENTION_GRACE_MS } from '../../core/limits.ts';
+import type { RecordSource, StreamRecord } from '../../core/ports.ts';
+import type { Position } from '../../core/position.ts';
+import { createAggregateHandler } from '../../functions/aggregate/handler.ts';
+import { type KinesisEvent, kinesisEventRecord } from '../../functions/aggregate/kinesis-event.ts';
+import { Random } from '../../simulation/random.ts';
+import type { InvocationUsage } from './cost-model.ts';
+import { CountedPorts } from './counted-ports.ts';
+import { chargesOf, itemByteLength, listingCharges } from './store-calls.ts';
+
+export interface MeasuredUsage extends InvocationUsage {
+  readonly invocations: number;
+  readonly deltaBytes: number;
+  readonly baseBytes: number;
+  readonly bases: number;
+  readonly restores: number;
+}
+
+const SHARD = 'shardId-000000000000';
+const ORIGIN = { stream: 'flights', shardId: SHARD, region: 'us-east-1', role: 'aggregate' };
+/** Until what is kept for a time (ids, objects within their grace) has come to its steady size. */
+const WARM_UP_SHARE = 0.5;
+
+export async function measureUsage(
+  plan: Plan,
+  records: readonly StreamRecord[],
+  batchCount: number,
+  environmentCount: number,
+): Promise<MeasuredUsage> {
+  const counted = new CountedPorts(new ArraySource(records));
+  const { memory } = counted;
+  await memory.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
+  const handlers = Array.from({ length: environmentCount }, () =>
+    createAggregateHandler(new Aggregator(plan, createJsonDecoder(plan), counted.ports)),
+  );
+  const random = new Random('cost');
+  const sizes = watchSizes(counted);
+  let [invocations, cpuUs, restores] = [0, 0, 0];
+  for (let from = 0; from < records.length; from += batchCount) {
+    if (invocations === 0 && from >= records.length * WARM_UP_SHARE) {
+      counted.reset();
+      sizes.reset();
+      [cpuUs, restores] = [0, 0];
+    }
+    const batch = records.slice(from, from + batchCount);
+    memory.clock.set(batch.at(-1)?.arrivalMs ?? 0);
+    const text = JSON.stringify({
+      Records: batch.map((record) => kinesisEventRecord(record, ORIGIN)),
+    });
+    const handler = handlers[random.below(environmentCount)];
+    if (handler === undefined) throw new Error('there is no environment');
+    const before = process.cpuUsage();
+    const event: KinesisEvent = JSON.parse(text);
+    const [report] = await handler(event, { getRemainingTimeInMillis: () => INVOCATION_MS_MAX });
+    const { user, system } = process.cpuUsage(before);
+    cpuUs += user + system;
+    restores += report?.restored ?? 0;
+    if (from >= records.length * WARM_UP_SHARE) invocations++;
+  }
+  const spanMs = (records.at(-1)?.arrivalMs ?? 0) - (records[0]?.arrivalMs ?? 0);
+  const flipMs = (spanMs * batchCount) / records.length;
+  const { deltaBytes, baseBytes, bases } = sizes.means();
+  const kept = keptBlobs(deltaBytes, baseBytes, bases / invocations, flipMs);
+  const charges = chargesOf(counted.calls);
+  const listing = listingCharges(counted.listings, kept);
+  return {
+    invocations,
+    charges: {
+      writeUnits: charges.writeUnits / invocations,
+      readUnits: (charges.readUnits + listing.readUnits) / invocations,
+      puts: (charges.puts + listing.puts) / invocations,
+      gets: charges.gets / invocations,
+    },
+    cpuMs: cpuUs / 1_000 / invocations,
+    dynamodbRounds: (counted.rounds.dynamodb + counted.listings.dynamodb) / invocations,
+    s3Rounds: (counted.rounds.s3 + counted.listings.s3) / invocations,
+    itemBytes: kept.itemBytes,
+    objectBytes: kept.objectBytes,
+    deltaBytes,
+    baseBytes,
+    bases,
+    restores,
+  };
+}
+
+/** A floor is between one and two graces old before what lies below it goes. */
+const GRACES_KEPT = 1.5;
+
+/** What the stores hold at a time, with the grace that is the default. */
+function keptBlobs(deltaBytes: number, baseBytes: number, baseShare: number, flipMs: number) {
+  const flips = (GRACES_KEPT * RETENTION_GRACE_MS) / flipMs;
+  const isItem = deltaBytes <= DELTA_ITEM_BYTES_MAX;
+  const bases = flips * baseShare + 2;
+  return {
+    itemBytes: isItem ? flips * itemByteLength(deltaBytes) : 0,
+    objectBytes: (isItem ? 0 : flips * deltaBytes) + bases * baseBytes,
+    objectCount: (isItem ? 0 : flips) + bases,
+  };
+}
+
+function watchSizes(counted: CountedPorts) {
+  let byKind: Record<string, number[]> = {};
+  for (const store of [counted.memory.blobs.items, counted.memory.blobs.objects]) {
+    const create = store.create.bind(store);
+    store.create = (key, bytes) => {
+      const kind = key.split('/')[1] ?? '';
+      byKind[kind] = [...(byKind[kind] ?? []), bytes.length];
+      return create(key, bytes);
+    };
+  }
+  const mean = (lengths: readonly number[]) =>
+    lengths.length === 0 ? 0 : lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+  return {
+    reset: () => {
+      byKind = {};
+    },
+    means: () => {
+      const { delta = [], base = [] } = byKind;
+      return { deltaBytes: mean(delta), baseBytes: mean(base), bases: base.length };
+    },
+  };
+}
+
+/** The records themselves, for what is read again. */
+class ArraySource implements RecordSource {
+  readonly #records: readonly StreamRecord[];
+  readonly #places: ReadonlyMap<string, number>;
+
+  constructor(records: readonly StreamRecord[]) {
+    this.#records = records;
+    this.#places = new Map(records.map(({ sequenceNumber }, place) => [sequenceNumber, place]));
+  }
+
+  async readAfter(_: string, after: Position, limit: number) {
+    const from = (this.#places.get(after.sequenceNumber) ?? -1) + 1;
+    const records = this.#records.slice(from, from + limit);
+    return {
+      outcome: 'records' as const,
+      records,
+      reachedTip: from + limit >= this.#records.length,
+    };
+  }
+}
