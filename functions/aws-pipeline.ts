@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { AwsCalls, CLIENT_SETTINGS } from '../adapters/aws/aws-calls.ts';
 import { DynamoCheckpointStore } from '../adapters/aws/dynamodb/dynamo-checkpoint-store.ts';
 import { DynamoInbox } from '../adapters/aws/dynamodb/dynamo-inbox.ts';
@@ -80,20 +81,26 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
 
 /** The stream alone: for who only puts records. */
 export function openKinesis(variables: Variables, calls: AwsCalls) {
-  const client = new KinesisClient(CLIENT_SETTINGS);
+  // Over HTTP/2, the client's own choice, emulators cut long answers short.
+  const http1 = isEmulated(variables) ? { requestHandler: new NodeHttpHandler() } : {};
+  const client = new KinesisClient({ ...CLIENT_SETTINGS, ...http1 });
   const streamArn = streamOf(variables).arn;
   return { client, streamArn, shards: new ShardList({ client, calls, streamArn }) };
 }
 
 function openObjects(variables: Variables, calls: AwsCalls): S3ObjectStore {
   // An emulator serves all buckets at one host.
-  const forcePathStyle = variables['AWS_ENDPOINT_URL'] !== undefined;
+  const forcePathStyle = isEmulated(variables);
   return new S3ObjectStore({
     client: new S3Client({ ...CLIENT_SETTINGS, forcePathStyle }),
     bucket: required(variables, VARIABLE.bucket),
     keyPrefix: variables[VARIABLE.keyPrefix] ?? '',
     calls,
   });
+}
+
+function isEmulated(variables: Variables): boolean {
+  return variables['AWS_ENDPOINT_URL'] !== undefined;
 }
 
 interface StreamParts {

@@ -18,7 +18,9 @@ export function createTelemetry(pipeline: string): Telemetry {
     count: (metric, value) => metrics.addMetric(metric, MetricUnit.Count, value),
     milliseconds: (metric, value) => metrics.addMetric(metric, MetricUnit.Milliseconds, value),
     bytes: (metric, value) => metrics.addMetric(metric, MetricUnit.Bytes, value),
-    publish: () => metrics.publishStoredMetrics(),
+    publish: () => {
+      if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+    },
   };
 }
 
