@@ -26,10 +26,10 @@ export default defineConfig({
       project('arch', 60_000),
       project('property', 60_000),
       project('contract', 30_000),
-      project('infra', 120_000),
+      project('infra', 120_000, 2),
       project('sim', 120_000),
       project('mutants', 300_000, 1),
-      project('e2e', 120_000, 2),
+      project('e2e', 120_000, 3),
     ],
   },
 });

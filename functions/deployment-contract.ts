@@ -25,6 +25,8 @@ export const VARIABLE = {
   start: 'TIDEMARK_START',
   /** Retention of the stream in hours. */
   retentionHours: 'TIDEMARK_RETENTION_HOURS',
+  /** What metrics and logs name the pipeline: its name, and at other stages than prod the stage. */
+  service: 'TIDEMARK_SERVICE',
   /** Name of the aggregate function: admin and tick ask it. */
   aggregateFunction: 'TIDEMARK_AGGREGATE_FUNCTION',
 } as const;
@@ -33,7 +35,7 @@ export const START_AT_HORIZON = 'TRIM_HORIZON';
 
 /** CloudWatch metrics in EMF; the only dimension is the pipeline, since each combination costs. */
 export const METRIC_NAMESPACE = 'Tidemark';
-/** Powertools' name for it; its value is the pipeline's name. */
+/** Powertools' name for it; its value is that of `VARIABLE.service`. */
 export const PIPELINE_DIMENSION = 'service';
 export const METRIC = {
   // Of each delivery, by the aggregate function.

@@ -6,12 +6,18 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { FUNCTION_NAMES } from '../functions/deployment-contract.ts';
+import { bundleFunction } from './bundle-functions.ts';
 
 const root = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 rmSync(root('dist'), { recursive: true, force: true });
 compile();
 copyStaticFiles('console');
+copyStaticFiles('infra/emulator');
+for (const name of FUNCTION_NAMES) {
+  bundleFunction(name, root(`dist/functions-bundled/${name}/index.mjs`));
+}
 
 function compile(): void {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');

@@ -26,7 +26,7 @@ async function bundle(name: FunctionName, outFile: string): Promise<void> {
     treeshake: { propertyReadSideEffects: false },
     resolve: {
       mainFields: ['module', 'main'],
-      alias: { '@aws-sdk/credential-provider-node': fileOf('environment-credentials.ts') },
+      alias: { '@aws-sdk/credential-provider-node': fileOf('aws-credentials.ts') },
     },
   });
   await bundler.write({ file: outFile, format: 'esm', minify: true, codeSplitting: false });

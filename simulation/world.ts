@@ -72,7 +72,6 @@ export class World {
   readonly #keptMs: number;
   readonly #checks: boolean;
   #mappings: EventSourceMapping[] = [];
-  #mappingCount = 0;
   #readers: Reader[] = [];
   #failure: Failure | null = null;
   #isCalm = false;
@@ -323,7 +322,7 @@ export class World {
       streamName: this.#plan.stream,
       pool: this.#pool,
       scenario: this.#scenario,
-      random: this.#random.fork(`mapping ${this.#mappingCount++}`),
+      random: this.#random.fork(`mapping of ${this.#nowMs()} ${this.#mappings.length}`),
       onAnswered: this.#auditor.answered.bind(this.#auditor),
       act: (work: Promise<unknown>) => this.#act(work),
     };
@@ -354,10 +353,7 @@ export class World {
     if (!this.#isCalm) this.#addMapping(from);
   }
 
-  /**
-   * What a mapping made at LATEST brings first need not follow what another brought last: nobody makes one while another
-   * lives, or lets another begin before it is gone (ADR 0015).
-   */
+  /** A mapping made at LATEST may skip what another has yet to bring: nobody has both at once (ADR 0015). */
   async #endMappings(): Promise<void> {
     for (const mapping of this.#mappings) mapping.stop();
     await Promise.all(this.#mappings.map((mapping) => mapping.ended()));

@@ -19,7 +19,7 @@ import { SliceOwners } from './slice-owners.ts';
 
 const plan = loadPlan(import.meta.dirname);
 const { ports, deadline } = openAwsPipeline(process.env, 'ask');
-const telemetry = createTelemetry(plan.name);
+const telemetry = createTelemetry(required(process.env, VARIABLE.service));
 /** An owner that replays takes as long as it has; it is asked once. */
 const patience = { timeLeftMs: deadline.timeLeftMs, attemptsMax: 1, attemptMsMax: 900_000 };
 const owners = new SliceOwners({

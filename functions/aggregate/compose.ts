@@ -5,7 +5,8 @@ import { Aggregator } from '../../core/aggregator.ts';
 import { createJsonDecoder } from '../../core/decode/json-decoder.ts';
 import { ENVIRONMENT_STATE_BYTES_MAX } from '../../core/limits.ts';
 import { openAwsPipeline, systemClock } from '../aws-pipeline.ts';
-import { loadPlan } from '../aws-variables.ts';
+import { loadPlan, required } from '../aws-variables.ts';
+import { VARIABLE } from '../deployment-contract.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { type AggregateHandler, createAggregateHandler } from './handler.ts';
 import { observed } from './observed.ts';
@@ -19,7 +20,11 @@ const memoryBytes = Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? 102
 const stateBytesMax = Math.min(ENVIRONMENT_STATE_BYTES_MAX, memoryBytes * STATE_SHARE);
 const aggregator = new Aggregator(plan, createJsonDecoder(plan), ports, stateBytesMax);
 const aggregate = createAggregateHandler(aggregator);
-const handle = observed(aggregate, createTelemetry(plan.name), systemClock);
+const handle = observed(
+  aggregate,
+  createTelemetry(required(process.env, VARIABLE.service)),
+  systemClock,
+);
 
 export const handler: AggregateHandler = (event, context) => {
   deadline.follow(context);

@@ -4,13 +4,13 @@
 import { AwsCalls } from '../../adapters/aws/aws-calls.ts';
 import { HeartbeatWriter } from '../../adapters/aws/kinesis/heartbeat-writer.ts';
 import { openKinesis } from '../aws-pipeline.ts';
-import { loadPlan } from '../aws-variables.ts';
+import { required } from '../aws-variables.ts';
 import { Deadline } from '../deadline.ts';
+import { VARIABLE } from '../deployment-contract.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { createHeartbeatHandler } from './handler.ts';
 
-const plan = loadPlan(import.meta.dirname);
 const deadline = new Deadline();
 const calls = new AwsCalls({ timeLeftMs: deadline.timeLeftMs });
 const { client, streamArn, shards } = openKinesis(process.env, calls);
@@ -20,7 +20,7 @@ const handle = createHeartbeatHandler({
   openRanges: async () =>
     (await shards.list()).filter(({ isOpen }) => isOpen).map(({ range }) => range),
   put: (entries) => writer.put(entries),
-  telemetry: createTelemetry(plan.name),
+  telemetry: createTelemetry(required(process.env, VARIABLE.service)),
 });
 
 export const handler = (_: unknown, context: InvocationContext): Promise<void> => {

@@ -4,7 +4,8 @@
 import { parseHead } from '../../core/checkpoint/head.ts';
 import { Queries } from '../../core/query/queries.ts';
 import { openAwsPipeline } from '../aws-pipeline.ts';
-import { loadPlan } from '../aws-variables.ts';
+import { loadPlan, required } from '../aws-variables.ts';
+import { VARIABLE } from '../deployment-contract.ts';
 import type { UrlResult } from '../function-url.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
@@ -23,7 +24,7 @@ const cursors = async () => {
 const patience = { waitStepMs: 250, cursors };
 const handle = observedQuery(
   (event) => askPatiently(ask, event, patience),
-  createTelemetry(plan.name),
+  createTelemetry(required(process.env, VARIABLE.service)),
 );
 
 export const handler = (event: QueryEvent, context: InvocationContext): Promise<UrlResult> => {

@@ -5,15 +5,14 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
 import { LambdaFunction } from '../../adapters/aws/lambda/lambda-function.ts';
 import { openAwsPipeline, systemClock } from '../aws-pipeline.ts';
-import { loadPlan, required } from '../aws-variables.ts';
+import { required } from '../aws-variables.ts';
 import { VARIABLE } from '../deployment-contract.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { createTickHandler } from './handler.ts';
 
-const plan = loadPlan(import.meta.dirname);
 const { ports, shards, tips, deadline } = openAwsPipeline(process.env, 'fold');
-const telemetry = createTelemetry(plan.name);
+const telemetry = createTelemetry(required(process.env, VARIABLE.service));
 const aggregate = new LambdaFunction(
   new LambdaClient(CLIENT_SETTINGS),
   required(process.env, VARIABLE.aggregateFunction),

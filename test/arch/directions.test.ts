@@ -35,6 +35,7 @@ const PLANTED: readonly (readonly [rule: string, from: string, to: string])[] = 
   ['functions-apart', 'functions/aggregate/knows-query.ts', 'functions/query/handler.ts'],
   ['nothing-imports-test', 'bench/knows-test.ts', 'test/world.ts'],
   ['product-needs-no-dev-dependency', 'runtime/needs-a-dev-dependency.ts', 'fast-check'],
+  ['bundled-stays-in-bundles', 'runtime/knows-a-bundle.ts', 'adapters/aws/store.ts'],
   ['no-circular', 'runtime/circle-a.ts', 'runtime/circle-b.ts'],
   ['resolvable', 'runtime/leads-nowhere.ts', './nothing.ts'],
 ];

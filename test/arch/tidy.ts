@@ -66,6 +66,7 @@ const NAMES_ALLOWED = new Set([
   'core/definition/index.ts',
   'core/checkpoint/base.ts',
   'testing/index.ts',
+  'infra/index.ts',
 ]);
 
 const fileNames = ofFiles('file-names', isCode, ({ path }) => {

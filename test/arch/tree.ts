@@ -14,7 +14,7 @@ const TEXT = /\.(ts|js|cjs|mjs|json|md|html|css|grit|sh)$|^\.ci\/|^\.(editorconf
 
 /** What npm, the build and runs leave behind; and what breaks rules on purpose. */
 const SKIPPED =
-  /^(node_modules|dist|coverage|\.git|\.tidemark|\.venv-.*)$|^test\/arch\/(fixture|tidy\.test\.ts)$/;
+  /^(node_modules|dist|coverage|\.git|\.tidemark|\.tmp|\.venv-.*|cdk\.out)$|^test\/arch\/(fixture|tidy\.test\.ts)$/;
 
 /** Every text file below `root`, sorted by path. */
 export function readTree(root: string): TreeFile[] {

@@ -9,6 +9,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -22,7 +23,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const NOT_COPIED = /^(node_modules|dist|coverage|\.git|\.tidemark)$/;
+const NOT_COPIED = /^(node_modules|dist|coverage|cdk\.out|\.git|\.tidemark|\.tmp|\.venv-.*)$/;
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 const ours = readJson(join(ROOT, 'package.json'));
@@ -142,6 +143,35 @@ describe('the package, for tests of pipelines', () => {
 
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toMatchObject([{ values: { n: 2 } }]);
+  });
+});
+
+describe('the package, in a CDK app that has nothing else', () => {
+  it('synthesises a pipeline from its own bundles', () => {
+    for (const name of ['aws-cdk-lib', 'constructs']) {
+      symlinkSync(join(ROOT, 'node_modules', name), join(elsewhere, 'node_modules', name), 'dir');
+    }
+    writeFileSync(
+      join(elsewhere, 'app.mjs'),
+      `import { App, Stack } from 'aws-cdk-lib';
+       import { TidemarkPipeline } from 'tidemark/cdk';
+       const app = new App({ outdir: 'cdk.out' });
+       new TidemarkPipeline(new Stack(app, 'Flights'), 'Flights', { pipeline: './tidemark.config.ts' });
+       app.synth();`,
+    );
+    const synth = spawnSync(process.execPath, ['app.mjs'], { cwd: elsewhere, encoding: 'utf8' });
+
+    expect(synth).toMatchObject({ status: 0, stderr: '' });
+    const { Resources } = readJson(join(elsewhere, 'cdk.out/Flights.template.json'));
+    const types = Object.values(Resources).map((resource) => (resource as { Type: string }).Type);
+    expect(types.filter((type) => type === 'AWS::Lambda::Function')).toHaveLength(4);
+    expect(types).toContain('AWS::Lambda::EventSourceMapping');
+    const assets = readdirSync(join(elsewhere, 'cdk.out')).filter((name) =>
+      name.startsWith('asset.'),
+    );
+    const files = assets.map((name) => readdirSync(join(elsewhere, 'cdk.out', name)).sort());
+    expect(files).toEqual(assets.map(() => ['index.mjs', 'plan.json']));
+    expect(existsSync(join(elsewhere, 'tidemark.lock.json'))).toBe(true);
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../../core/crc32c.ts';
 import type { HeadItem } from '../../../core/ports.ts';
-import { createTickHandler, type TickPorts } from '../../../functions/tick/handler.ts';
+import { createTickHandler } from '../../../functions/tick/handler.ts';
+import type { TickPorts } from '../../../functions/tick/pipeline-tick.ts';
 import { QueryWorld, shardIdOf } from '../query/query-world.ts';
 import { TrialTelemetry } from './trial-telemetry.ts';
 

@@ -1,0 +1,47 @@
+/**
+ * What is due in a pipeline although no record comes: every slice's owner is asked to do its part, shards that have no slice
+ * yet get one that way, silent shards are looked at so that it stays known that nothing is missing there, and the state of
+ * the whole is measured.
+ */
+import { parseHead } from '../../core/checkpoint/head.ts';
+import type { CheckpointStore, Clock } from '../../core/ports.ts';
+import type { Position } from '../../core/position.ts';
+import { fewAtOnce } from '../few-at-once.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { measurePipeline } from './pipeline-gauges.ts';
+
+export interface TickPorts {
+  readonly heads: Pick<CheckpointStore, 'listHeads'>;
+  readonly openShardIds: () => Promise<readonly string[]>;
+  /** Has the slice of a shard ticked, without waiting for it. */
+  readonly tick: (shardId: string) => Promise<void>;
+  /** Notes that nothing follows a position, if that is so and not noted lately. */
+  readonly observeTip: (shardId: string, delivered: Position) => Promise<void>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+const TICKS_AT_ONCE = 20;
+const LOOKS_AT_ONCE = 4;
+/** A shard without records for so long is looked at. */
+const SILENCE_MS = 3_600_000;
+
+/** Throws what was met first, after all has been tried. */
+export async function tickPipeline(ports: TickPorts): Promise<void> {
+  const { clock, telemetry } = ports;
+  const heads = (await ports.heads.listHeads()).map(parseHead);
+  measurePipeline(heads, clock.nowMs(), telemetry);
+  // Shards that take records, and those whose slices may still have something to do.
+  const live = heads.filter(({ status }) => status !== 'SEALED').map(({ shardId }) => shardId);
+  const shardIds = [...new Set([...(await ports.openShardIds()), ...live])].sort();
+  const ticks = await fewAtOnce(shardIds, TICKS_AT_ONCE, ports.tick);
+  const silent = heads.filter(
+    ({ deliveredArrivalMs }) => clock.nowMs() - deliveredArrivalMs > SILENCE_MS,
+  );
+  const looks = await fewAtOnce(silent, LOOKS_AT_ONCE, ({ shardId, delivered }) =>
+    ports.observeTip(shardId, delivered),
+  );
+  for (const result of [...ticks, ...looks]) {
+    if (result.status === 'rejected') throw result.reason;
+  }
+}

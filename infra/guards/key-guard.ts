@@ -1,0 +1,39 @@
+/**
+ * A given stream or bucket that is encrypted with somebody's own key needs that key here, for the grants. Seen only where the
+ * resource is of this app.
+ */
+import type { Refusal } from './refusal.ts';
+
+export interface KeyFacts {
+  /** The id of the key as the given resource has it; undefined if it has none, or is imported. */
+  readonly streamKeyId: unknown;
+  readonly isStreamKeyKnown: boolean;
+  readonly bucketKeyId: unknown;
+  readonly isBucketKeyKnown: boolean;
+}
+
+/** The aliases of keys that AWS manages: whoever may use the resource may use them. */
+const MANAGED = /^alias\/aws\//;
+
+export function guardKeys(facts: KeyFacts): Refusal[] {
+  const refusals: Refusal[] = [];
+  if (needsGrant(facts.streamKeyId) && !facts.isStreamKeyKnown) {
+    refusals.push({
+      found: `the given stream is encrypted with a key of yours: ${JSON.stringify(facts.streamKeyId)}`,
+      expected: 'the key, so that functions and producers are granted its use',
+      todo: 'give streamKey, or make the stream with encryptionKey',
+    });
+  }
+  if (needsGrant(facts.bucketKeyId) && !facts.isBucketKeyKnown) {
+    refusals.push({
+      found: `the given bucket is encrypted with a key of yours: ${JSON.stringify(facts.bucketKeyId)}`,
+      expected: 'a bucket that knows its key, so that functions are granted its use',
+      todo: 'make it with encryptionKey, or import it by Bucket.fromBucketAttributes with encryptionKey',
+    });
+  }
+  return refusals;
+}
+
+function needsGrant(keyId: unknown): boolean {
+  return keyId !== undefined && !(typeof keyId === 'string' && MANAGED.test(keyId));
+}

@@ -1,0 +1,105 @@
+/**
+ * What is deployed may change only so that nothing is lost: the mapping keeps its place, the stores stay, and a view that goes
+ * or changes its meaning (with it its state) is named by whoever deploys.
+ */
+import { parsePlan } from '../../core/definition/parse-plan.ts';
+import type { PipelineJson } from '../../core/definition/pipeline-json.ts';
+import type { ViewPlan } from '../../core/definition/plan.ts';
+import { describeDifference } from '../../core/definition/plan-difference.ts';
+import { canonicalJson } from '../../core/definition/plan-json.ts';
+import { LOCK_FILE, type LockedPipeline, type LockedPipelines } from '../lock-file.ts';
+import type { Refusal } from './refusal.ts';
+
+export const ALLOW_DROP = 'tidemark:allowDrop';
+
+export interface LockFacts {
+  readonly key: string;
+  readonly now: LockedPipeline;
+  readonly locked: LockedPipelines;
+  /** Views whose state may be dropped. */
+  readonly allowDrop: readonly string[];
+}
+
+export function guardLock({ key, now, locked, allowDrop }: LockFacts): Refusal[] {
+  const before = Object.hasOwn(locked, key) ? locked[key] : undefined;
+  if (before === undefined) return guardName(key, now, locked);
+  return [
+    ...guardConstruct(key, before, now),
+    ...guardMappingPlace(key, before, now),
+    ...guardViews(before.pipeline, now.pipeline, allowDrop),
+  ];
+}
+
+/** A pipeline that is new by its name, in the place of one that is known, would find the state of that one. */
+function guardName(key: string, now: LockedPipeline, locked: LockedPipelines): Refusal[] {
+  const [former] = Object.entries(locked).find(([, one]) => one.construct === now.construct) ?? [];
+  if (former === undefined) return [];
+  return [
+    {
+      found: `the construct ${now.construct} was ${former} and is ${key} now`,
+      expected: 'the same name and stage: table and bucket hold the state of the former',
+      todo: `put name and stage back, or give the new pipeline a construct id of its own; ${unlock(former)}`,
+    },
+  ];
+}
+
+function guardConstruct(key: string, before: LockedPipeline, now: LockedPipeline): Refusal[] {
+  if (before.construct === now.construct) return [];
+  return [
+    {
+      found: `the construct of ${key} was ${before.construct} and is ${now.construct} now`,
+      expected: 'the same path: table and bucket would be made anew, without the state',
+      todo: `put the id back; for a second deployment of the same pipeline give it another \`stage\`; ${unlock(key)}`,
+    },
+  ];
+}
+
+function guardMappingPlace(key: string, before: LockedPipeline, now: LockedPipeline): Refusal[] {
+  const parts = [
+    ['start', before.mapping.start, now.mapping.start],
+    ['logical id', before.mapping.logicalId, now.mapping.logicalId],
+    ['stream', canonicalJson(before.mapping.stream), canonicalJson(now.mapping.stream)],
+  ] as const;
+  return parts
+    .filter(([, was, is]) => was !== is)
+    .map(([part, was, is]) => ({
+      found: `the ${part} of the event source mapping was ${was} and is ${is} now`,
+      expected: 'the same: another would replace the mapping, which forgets how far it has read',
+      todo: `put it back; to begin elsewhere deploy a second pipeline under another \`stage\`; ${unlock(key)}`,
+    }));
+}
+
+function guardViews(
+  before: PipelineJson,
+  now: PipelineJson,
+  allowDrop: readonly string[],
+): Refusal[] {
+  const after = new Map(viewsOf(now).map(({ name, hash }) => [name, hash]));
+  const dropped = viewsOf(before)
+    .filter(({ name, hash }) => after.get(name) !== hash && !allowDrop.includes(name))
+    .map(({ name }) => name);
+  if (dropped.length === 0) return [];
+  const all = [...allowDrop, ...dropped].sort().join(',');
+  const changes = describeDifference(before, now);
+  return [
+    {
+      found: `this change drops the state of ${dropped.join(', ')}:${changes.map((change) => `\n      ${change}`).join('')}`,
+      expected: 'views that stay as they are, or your word that their state may go',
+      todo: `-c ${ALLOW_DROP}=${all} goes on: they begin anew where the stream is then; or add the change as a view of another name, and remove the old one later`,
+    },
+  ];
+}
+
+/** Both sides are read by the same code, so that another version's way to hash is no change. */
+function viewsOf(pipeline: PipelineJson): readonly ViewPlan[] {
+  const parsed = parsePlan(pipeline);
+  if (parsed.ok) return parsed.plan.views;
+  const [problem] = parsed.problems;
+  throw new Error(
+    `${LOCK_FILE} holds a pipeline that this version cannot read (${problem?.path}: found ${problem?.found}, expected ${problem?.expected}): upgrade Tidemark, or bring the file back from version control`,
+  );
+}
+
+function unlock(key: string): string {
+  return `if it is meant, remove "${key}" from ${LOCK_FILE}`;
+}

@@ -1,0 +1,137 @@
+/**
+ * The functions: each with its own code, role and log group. Heartbeats only where the plan asks for them (`time.idle`).
+ */
+import { Duration } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { type FunctionName, HANDLER, VARIABLE } from '../functions/deployment-contract.ts';
+import { emulatorEnvironment, explicitName } from './emulator-target.ts';
+import { functionCode } from './function-assets.ts';
+import { acknowledgeObjectWildcard, acknowledgeRuntime } from './nag-acknowledgements.ts';
+import { PERMISSIONS } from './permissions.ts';
+import { type PipelineSettings, startText } from './pipeline-settings.ts';
+import { type PipelineResources, policyStatements, resourceArns } from './resource-arns.ts';
+
+interface Sizing {
+  readonly what: string;
+  readonly memorySize: number;
+  readonly timeout: Duration;
+  readonly reservedConcurrentExecutions?: number;
+  /** Of asynchronous invocations: who asks by time asks again soon. */
+  readonly retryAttempts?: number;
+}
+
+const QUERY: Sizing = { what: 'answers reads', memorySize: 1024, timeout: Duration.seconds(60) };
+const ADMIN: Sizing = {
+  what: 'activates plans, and does what a person asks',
+  memorySize: 1024,
+  // It waits for the aggregate function.
+  timeout: Duration.minutes(15),
+};
+const TICK: Sizing = {
+  what: 'looks after all slices, once a minute',
+  memorySize: 512,
+  timeout: Duration.minutes(5),
+  retryAttempts: 0,
+};
+const HEARTBEAT: Sizing = {
+  what: 'puts a heartbeat to each shard',
+  memorySize: 256,
+  timeout: Duration.seconds(30),
+  retryAttempts: 0,
+};
+
+export class PipelineFunctions extends Construct {
+  readonly aggregate: LambdaFunction;
+  readonly query: LambdaFunction;
+  readonly admin: LambdaFunction;
+  readonly tick: LambdaFunction;
+  readonly heartbeat: LambdaFunction | null;
+
+  readonly #settings: PipelineSettings;
+  readonly #resources: PipelineResources;
+
+  constructor(scope: Construct, settings: PipelineSettings, resources: PipelineResources) {
+    super(scope, 'Functions');
+    this.#settings = settings;
+    this.#resources = resources;
+    const { aggregateMemoryMiB, aggregateTimeout, reservedConcurrency } = settings;
+    this.aggregate = this.#make('aggregate', {
+      what: 'folds records and checkpoints them',
+      memorySize: aggregateMemoryMiB,
+      timeout: aggregateTimeout,
+      retryAttempts: 0,
+      ...(reservedConcurrency === undefined
+        ? {}
+        : { reservedConcurrentExecutions: reservedConcurrency }),
+    });
+    this.query = this.#make('query', QUERY);
+    this.admin = this.#make('admin', ADMIN, this.aggregate);
+    this.tick = this.#make('tick', TICK, this.aggregate);
+    this.heartbeat = settings.plan.idleMs === null ? null : this.#make('heartbeat', HEARTBEAT);
+  }
+
+  get byName(): Readonly<Partial<Record<FunctionName, LambdaFunction>>> {
+    const { aggregate, query, admin, tick, heartbeat } = this;
+    return { aggregate, query, admin, tick, ...(heartbeat === null ? {} : { heartbeat }) };
+  }
+
+  #make(name: FunctionName, sizing: Sizing, aggregate?: LambdaFunction): LambdaFunction {
+    const { what, ...lambdaSizing } = sizing;
+    const settings = this.#settings;
+    const scope = new Construct(this, name.charAt(0).toUpperCase() + name.slice(1));
+    const named = explicitName(settings, 'functionName', name);
+    const logGroup = new LogGroup(scope, 'Logs', {
+      ...(named.functionName === undefined
+        ? {}
+        : { logGroupName: `/aws/lambda/${named.functionName}` }),
+      retention: settings.logRetention,
+      removalPolicy: settings.removalPolicy,
+    });
+    const role = new Role(scope, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      description: `Tidemark ${settings.plan.name}: ${name}`,
+    });
+    const own = { logs: logGroup, ...(aggregate === undefined ? {} : { aggregate }) };
+    const arns = resourceArns(this.#resources, own);
+    for (const statement of policyStatements(PERMISSIONS[name], arns)) {
+      role.addToPrincipalPolicy(statement);
+    }
+    if (PERMISSIONS[name].some(({ on }) => on === 'objects')) {
+      acknowledgeObjectWildcard(role, this.#resources);
+    }
+    const made = new LambdaFunction(scope, 'Function', {
+      ...named,
+      ...lambdaSizing,
+      description: `Tidemark ${settings.plan.name}: ${what}`,
+      runtime: settings.target === 'emulator' ? Runtime.PROVIDED_AL2023 : Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      handler: HANDLER,
+      code: functionCode(this, settings, name),
+      environment: this.#environment(aggregate),
+      role,
+      logGroup,
+      tracing: Tracing.DISABLED,
+    });
+    if (settings.target === 'emulator') acknowledgeRuntime(made);
+    return made;
+  }
+
+  #environment(aggregate: LambdaFunction | undefined): Record<string, string> {
+    const { table, bucket, stream } = this.#resources;
+    const { keyPrefix, retentionHours, serviceName, target } = this.#settings;
+    return {
+      [VARIABLE.table]: table.tableName,
+      [VARIABLE.bucket]: bucket.bucketName,
+      [VARIABLE.keyPrefix]: keyPrefix,
+      [VARIABLE.streamArn]: stream.streamArn,
+      [VARIABLE.start]: startText(this.#settings),
+      [VARIABLE.retentionHours]: String(retentionHours),
+      [VARIABLE.service]: serviceName,
+      ...(aggregate === undefined ? {} : { [VARIABLE.aggregateFunction]: aggregate.functionName }),
+      ...(target === 'emulator' ? emulatorEnvironment() : {}),
+    };
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The ARNs that `permissions.ts` speaks of, and policy statements from both.
+ */
+
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IStream } from 'aws-cdk-lib/aws-kinesis';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Permission, ResourceKey } from './permissions.ts';
+
+/** Of what does not exist (no key, no queue for this role) there is none. */
+export type ResourceArns = Readonly<Partial<Record<ResourceKey, string>>>;
+
+/** What all functions share. */
+export interface PipelineResources {
+  readonly table: Table;
+  readonly bucket: IBucket;
+  readonly keyPrefix: string;
+  readonly stream: IStream;
+  readonly streamKey: IKey | undefined;
+  readonly onFailure: IQueue;
+}
+
+export function resourceArns(
+  resources: PipelineResources,
+  own: { readonly logs?: ILogGroup; readonly aggregate?: IFunction },
+): ResourceArns {
+  const { table, bucket, keyPrefix, stream, streamKey, onFailure } = resources;
+  const { encryptionKey } = bucket;
+  return {
+    table: table.tableArn,
+    bucket: bucket.bucketArn,
+    objects: bucket.arnForObjects(`${keyPrefix}*`),
+    ...(encryptionKey === undefined ? {} : { bucketKey: encryptionKey.keyArn }),
+    stream: stream.streamArn,
+    ...(streamKey === undefined ? {} : { streamKey: streamKey.keyArn }),
+    onFailure: onFailure.queueArn,
+    ...(own.logs === undefined ? {} : { logs: own.logs.logGroupArn }),
+    ...(own.aggregate === undefined ? {} : { aggregate: own.aggregate.functionArn }),
+  };
+}
+
+export function policyStatements(
+  permissions: readonly Permission[],
+  arns: ResourceArns,
+): PolicyStatement[] {
+  return permissions.flatMap(({ on, actions }) => {
+    const arn = arns[on];
+    return arn === undefined
+      ? []
+      : [new PolicyStatement({ actions: [...actions], resources: [arn] })];
+  });
+}

@@ -1,0 +1,340 @@
+import { Aspects, Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib';
+import { CfnPolicy } from 'aws-cdk-lib/aws-iam';
+import {
+  type CfnStream,
+  type IStream,
+  Stream,
+  StreamEncryption,
+  StreamMode,
+} from 'aws-cdk-lib/aws-kinesis';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { Bucket, type CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { describe, expect, it } from 'vitest';
+import { guardMapping } from '../../infra/guards/mapping-guard.ts';
+import { refusalText } from '../../infra/guards/refusal.ts';
+import { RETENTION_HOURS_MIN } from '../../infra/guards/retention-guard.ts';
+import type { TidemarkPipelineProps } from '../../infra/pipeline-props.ts';
+import type { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
+import { lockText, makeApp, newFolder, refusalOf } from './pipeline-app.ts';
+
+type Props = Omit<TidemarkPipelineProps, 'pipeline'>;
+
+const given = (stack: Stack): IStream =>
+  Stream.fromStreamArn(stack, 'Given', 'arn:aws:kinesis:eu-west-1:111122223333:stream/given');
+const WELL_GIVEN: Props = { start: 'TRIM_HORIZON', retention: Duration.days(7) };
+
+/** What is refused when the construct is made: the props, and pieces of what must be said. */
+const REFUSED: [string, (stack: Stack) => Props, string[]][] = [
+  [
+    'an existing stream without a start',
+    (stack) => ({ stream: given(stack), retention: Duration.days(7) }),
+    [
+      'an existing stream is given, which may hold history',
+      '`start` beside `stream`',
+      "start: 'TRIM_HORIZON' takes",
+    ],
+  ],
+  [
+    'a start that no synth will say again',
+    () => ({ start: new Date(1_769_860_800_123) }),
+    [
+      'start is 2026-01-31T12:00:00.123Z, not a whole second',
+      'the same at every synth',
+      'write the time out',
+    ],
+  ],
+  [
+    'a start that is no time',
+    () => ({ start: new Date('soon') }),
+    ['start is a Date that is no time', "'TRIM_HORIZON' or a Date"],
+  ],
+  [
+    'a start at LATEST',
+    () => ({ start: 'LATEST' as 'TRIM_HORIZON' }),
+    ['start is LATEST', 'never LATEST', "give start: 'TRIM_HORIZON', or a time"],
+  ],
+  [
+    'retention shorter than the longest replay',
+    () => ({ retention: Duration.hours(RETENTION_HOURS_MIN - 1) }),
+    ['the stream keeps records for 30 hours', 'from 31 hours', 'raise the retention'],
+  ],
+  [
+    'retention longer than Kinesis keeps anything',
+    () => ({ retention: Duration.days(366) }),
+    ['the stream keeps records for 8784 hours', 'to 8760 (Kinesis)'],
+  ],
+  [
+    'an imported stream without its retention',
+    (stack) => ({ stream: given(stack), start: 'TRIM_HORIZON' }),
+    ['not how long it keeps records', '`retention` beside `stream`', 'describe-stream-summary'],
+  ],
+  [
+    'a stream of this app that keeps records for a day',
+    (stack) => ({ stream: new Stream(stack, 'Short'), start: 'TRIM_HORIZON' }),
+    ['the stream keeps records for 24 hours', 'raise the retention'],
+  ],
+  [
+    'a retention that the stream itself contradicts',
+    (stack) => ({
+      ...WELL_GIVEN,
+      stream: new Stream(stack, 'Short', { retentionPeriod: Duration.days(2) }),
+    }),
+    ['retention is 168 hours, the given stream keeps records for 48', 'leave retention out'],
+  ],
+  [
+    'a batch over the payload of an invocation',
+    () => ({ batchSize: 5_000, recordBytes: 1_000 }),
+    [
+      '5000 records of 1000 bytes are 6666667 bytes in base64',
+      'at most 6291456',
+      'batchSize: 4718 or less',
+    ],
+  ],
+  [
+    'a batch size that Lambda does not know',
+    () => ({ batchSize: 10_001 }),
+    ['batchSize is 10001', 'from 1 to 10000', 'leave it out'],
+  ],
+  ['records of no size', () => ({ recordBytes: 0 }), ['recordBytes is 0', 'or leave it out']],
+  [
+    'records of which none fits',
+    () => ({ recordBytes: 5_000_000 }),
+    ['recordBytes is 5000000', 'at least one fits'],
+  ],
+  [
+    'reserved concurrency without room for ticks',
+    () => ({ shardCount: 4, reservedConcurrency: 5 }),
+    ['reservedConcurrency is 5', 'at least 6: 4 for the shards', 'give 6 or more'],
+  ],
+  [
+    'reserved concurrency for nobody knows how many shards',
+    () => ({ streamMode: StreamMode.ON_DEMAND, reservedConcurrency: 100 }),
+    ['reservedConcurrency is 100', '`shardCount` beside it', 'or leave reservedConcurrency out'],
+  ],
+  [
+    'a stage that is no name',
+    () => ({ stage: 'pre prod' }),
+    ["stage is 'pre prod'", 'letters, digits and -'],
+  ],
+  [
+    'a key prefix that is a wildcard in policies',
+    () => ({ keyPrefix: 'team/*/' }),
+    ["keyPrefix is 'team/*/'", 'give such a prefix, or none'],
+  ],
+];
+
+describe('props are refused, and the message says what to do:', () => {
+  it.each(REFUSED)('%s', (_, props, pieces) => {
+    const folder = newFolder();
+    const message = refusalOf({ props, folder });
+
+    expect(message).toContain('[Shop/Orders]');
+    for (const piece of [...pieces, 'expected  ', 'to do     ']) expect(message).toContain(piece);
+    expect(lockText(folder)).toBeNull();
+  });
+
+  it('all that is wrong at once', () => {
+    const message = refusalOf({ props: () => ({ retention: Duration.hours(24), batchSize: 0 }) });
+
+    expect(message).toContain('keeps records for 24 hours');
+    expect(message).toContain('batchSize is 0');
+  });
+
+  it.each<[string, (stack: Stack) => Props]>([
+    [
+      'reserved concurrency with just enough room',
+      () => ({ shardCount: 4, reservedConcurrency: 6 }),
+    ],
+    ['the shortest retention', () => ({ retention: Duration.hours(RETENTION_HOURS_MIN) })],
+    ['a batch that just fits', () => ({ batchSize: 4_718, recordBytes: 1_000 })],
+    [
+      'an imported stream with everything said',
+      (stack) => ({ ...WELL_GIVEN, stream: given(stack) }),
+    ],
+    [
+      'a stream of this app, which says its retention itself',
+      (stack) => ({
+        stream: new Stream(stack, 'Long', { retentionPeriod: Duration.days(3) }),
+        start: 'TRIM_HORIZON',
+      }),
+    ],
+  ])('but not %s', (_, props) => {
+    expect(() => makeApp({ props })).not.toThrow();
+  });
+});
+
+const mappingOf = (pipeline: TidemarkPipeline): CfnEventSourceMapping => {
+  const mapping = pipeline.node.findAll().find((node) => node instanceof CfnEventSourceMapping);
+  if (mapping === undefined) throw new Error('the pipeline has no mapping');
+  return mapping;
+};
+
+/** An override of the mapping, and pieces of what must be said. */
+const MAPPING_REFUSED: [string, unknown, string[]][] = [
+  ['ParallelizationFactor', 2, ['is 2', 'expected  1', 'reshard the stream']],
+  ['MaximumRetryAttempts', 3, ['is 3', 'expected  -1', 'take the override away']],
+  ['MaximumRecordAgeInSeconds', 3600, ['is 3600', 'expected  -1', 'retention is the limit']],
+  ['BisectBatchOnFunctionError', false, ['is false', 'expected  true']],
+  ['BisectBatchOnFunctionError', undefined, ['is absent', 'expected  true']],
+  ['StartingPosition', 'LATEST', ['is "LATEST"', 'TRIM_HORIZON or AT_TIMESTAMP']],
+  ['FilterCriteria', { Filters: [{ Pattern: '{}' }] }, ['expected  none', '`category` or `where`']],
+  ['TumblingWindowInSeconds', 60, ['is 60', '`window` in the pipeline file']],
+  ['FunctionResponseTypes', ['ReportBatchItemFailures'], ['commits a whole batch or throws']],
+  ['Enabled', false, ['is false', 'update-event-source-mapping']],
+];
+
+describe('a mapping with another setting is refused:', () => {
+  const right = {
+    StartingPosition: 'TRIM_HORIZON',
+    ParallelizationFactor: 1,
+    MaximumRetryAttempts: -1,
+    MaximumRecordAgeInSeconds: -1,
+    BisectBatchOnFunctionError: true,
+    Enabled: true,
+  };
+
+  it.each(MAPPING_REFUSED)('%s = %j', (name, value, pieces) => {
+    const refusals = guardMapping({ ...right, [name]: value });
+
+    expect(refusals).toHaveLength(1);
+    const message = refusals.map(refusalText).join();
+    expect(message).toContain(`${name} of the event source mapping`);
+    for (const piece of pieces) expect(message).toContain(piece);
+  });
+
+  it('but not with the right ones', () => {
+    expect(guardMapping(right)).toEqual([]);
+  });
+
+  it('as rendered, after an escape hatch and an aspect; and nothing is locked', () => {
+    const folder = newFolder();
+    const message = refusalOf({
+      folder,
+      change: (pipeline) => {
+        mappingOf(pipeline).addPropertyOverride('ParallelizationFactor', 10);
+        Aspects.of(pipeline).add({
+          visit: (node) => {
+            if (node === mappingOf(pipeline)) mappingOf(pipeline).maximumRetryAttempts = 3;
+          },
+        });
+      },
+    });
+
+    expect(message).toContain(
+      '[Shop/Orders] ParallelizationFactor of the event source mapping is 10',
+    );
+    expect(message).toContain('MaximumRetryAttempts of the event source mapping is 3');
+    expect(lockText(folder)).toBeNull();
+  });
+});
+
+const policyOf = (pipeline: TidemarkPipeline, name: string): CfnPolicy => {
+  const found = pipeline.node
+    .findAll()
+    .find((node) => node instanceof CfnPolicy && node.node.path.includes(`/${name}/`));
+  if (!(found instanceof CfnPolicy)) throw new Error(`no policy of ${name}`);
+  return found;
+};
+
+describe('roles that lack something are refused:', () => {
+  it('a statement that was taken away', () => {
+    const message = refusalOf({
+      change: (pipeline) => {
+        policyOf(pipeline, 'Aggregate').addPropertyDeletionOverride('PolicyDocument.Statement.1');
+      },
+    });
+
+    expect(message).toContain('the role of the aggregate function lacks dynamodb:PutItem on ');
+    expect(message).toContain('grant it again');
+  });
+
+  it('an action that an aspect takes away', () => {
+    const message = refusalOf({
+      change: (pipeline) => {
+        Aspects.of(pipeline).add({
+          visit: (node) => {
+            if (node !== policyOf(pipeline, 'Tick')) return;
+            (node as CfnPolicy).addPropertyOverride('PolicyDocument.Statement.0.Effect', 'Deny');
+          },
+        });
+      },
+    });
+
+    expect(message).not.toContain('aggregate function lacks');
+    expect(message).toContain('the role of the tick function lacks logs:PutLogEvents on ');
+  });
+});
+
+describe('keys that are needed and not there are refused:', () => {
+  const STREAM_TODO = 'give streamKey, or make the stream with encryptionKey';
+
+  it('a stream of this app with a key that nobody passed on', () => {
+    const props = (stack: Stack): Props => ({
+      start: 'TRIM_HORIZON',
+      stream: cfnStream(stack),
+    });
+
+    const message = refusalOf({ props });
+    expect(message).toContain('the given stream is encrypted with a key of yours: "alias/shop"');
+    expect(message).toContain(STREAM_TODO);
+    const key = (stack: Stack) =>
+      Key.fromKeyArn(stack, 'Key', 'arn:aws:kms:eu-west-1:111122223333:key/k');
+    expect(() =>
+      makeApp({ props: (stack) => ({ ...props(stack), streamKey: key(stack) }) }).template(),
+    ).not.toThrow();
+  });
+
+  it('a bucket of this app with a key that it does not know', () => {
+    const message = refusalOf({
+      props: (stack) => ({ bucket: bucketWithKey(stack) }),
+    });
+
+    expect(message).toContain('the given bucket is encrypted with a key of yours: "alias/shop"');
+    expect(message).toContain('make it with encryptionKey');
+  });
+
+  it('but not where the stream knows its key, or AWS manages it', () => {
+    const streams: ((stack: Stack) => IStream)[] = [
+      (stack) =>
+        new Stream(stack, 'Mine', {
+          retentionPeriod: Duration.days(2),
+          encryption: StreamEncryption.KMS,
+          encryptionKey: new Key(stack, 'Key', { removalPolicy: RemovalPolicy.DESTROY }),
+        }),
+      (stack) =>
+        new Stream(stack, 'Mine', {
+          retentionPeriod: Duration.days(2),
+          encryption: StreamEncryption.MANAGED,
+        }),
+    ];
+
+    for (const stream of streams) {
+      const props = (stack: Stack): Props => ({ start: 'TRIM_HORIZON', stream: stream(stack) });
+      expect(() => makeApp({ props }).template()).not.toThrow();
+    }
+  });
+});
+
+/** A stream whose key CDK cannot pass on: set behind its back. */
+function cfnStream(stack: Stack): IStream {
+  const stream = new Stream(stack, 'Mine', {
+    retentionPeriod: Duration.days(2),
+    encryption: StreamEncryption.UNENCRYPTED,
+  });
+  (stream.node.defaultChild as CfnStream).streamEncryption = {
+    encryptionType: 'KMS',
+    keyId: 'alias/shop',
+  };
+  return stream;
+}
+
+function bucketWithKey(stack: Stack): IBucket {
+  const bucket = new Bucket(stack, 'Mine');
+  (bucket.node.defaultChild as CfnBucket).bucketEncryption = {
+    serverSideEncryptionConfiguration: [
+      { serverSideEncryptionByDefault: { sseAlgorithm: 'aws:kms', kmsMasterKeyId: 'alias/shop' } },
+    ],
+  };
+  return bucket as IBucket;
+}

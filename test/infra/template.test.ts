@@ -1,0 +1,546 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duration } from 'aws-cdk-lib';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { Stream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { describe, expect, it } from 'vitest';
+import { parsePlan } from '../../core/definition/parse-plan.ts';
+import {
+  METRIC,
+  METRIC_NAMESPACE,
+  PIPELINE_DIMENSION,
+} from '../../functions/deployment-contract.ts';
+import { heartbeatMinutes } from '../../infra/schedules.ts';
+import { makeApp, ORDERS, ORDERS_WITH_IDLE } from './pipeline-app.ts';
+
+type Resource = {
+  readonly Type: string;
+  readonly Properties: Readonly<Record<string, unknown>>;
+  readonly DeletionPolicy?: string;
+  readonly DependsOn?: readonly string[];
+};
+
+let kept: Template | undefined;
+/** With every default; made once. */
+const prod = (): Template => {
+  kept ??= makeApp().template();
+  return kept;
+};
+
+function resourcesOf(template: Template, type: string): [string, Resource][] {
+  return Object.entries(template.findResources(type)) as [string, Resource][];
+}
+
+function only(template: Template, type: string): [string, Resource] {
+  const [one, ...others] = resourcesOf(template, type);
+  if (one === undefined || others.length > 0) {
+    throw new Error(`expected one ${type}, found ${others.length + (one === undefined ? 0 : 1)}`);
+  }
+  return one;
+}
+
+describe('the event source mapping', () => {
+  it('has every setting of the protocol, and no other', () => {
+    const [id, mapping] = only(prod(), 'AWS::Lambda::EventSourceMapping');
+
+    expect(id).toBe('TidemarkOrdersMapping');
+    expect(mapping.Properties).toEqual({
+      EventSourceArn: { 'Fn::GetAtt': [expect.stringMatching(/^OrdersStream/), 'Arn'] },
+      FunctionName: { Ref: expect.stringMatching(/^OrdersFunctionsAggregate/) },
+      StartingPosition: 'TRIM_HORIZON',
+      BatchSize: 10_000,
+      MaximumBatchingWindowInSeconds: 5,
+      ParallelizationFactor: 1,
+      MaximumRetryAttempts: -1,
+      MaximumRecordAgeInSeconds: -1,
+      BisectBatchOnFunctionError: true,
+      DestinationConfig: {
+        OnFailure: {
+          Destination: { 'Fn::GetAtt': [expect.stringMatching(/^OrdersOnFailure/), 'Arn'] },
+        },
+      },
+      Enabled: true,
+    });
+  });
+
+  it('begins at a time where one is given, and the functions know the same', () => {
+    const template = makeApp({
+      props: () => ({ start: new Date('2026-01-31T12:00:00Z') }),
+    }).template();
+
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      StartingPosition: 'AT_TIMESTAMP',
+      StartingPositionTimestamp: 1_769_860_800,
+    });
+    for (const [, { Properties }] of resourcesOf(template, 'AWS::Lambda::Function')) {
+      expect(Properties['Environment']).toMatchObject({
+        Variables: { TIDEMARK_START: '2026-01-31T12:00:00.000Z' },
+      });
+    }
+  });
+
+  it('takes as many typical records as fit in an invocation', () => {
+    const template = makeApp({
+      props: () => ({ recordBytes: 2_000, batchWindow: Duration.seconds(1) }),
+    }).template();
+
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 2_359,
+      MaximumBatchingWindowInSeconds: 1,
+    });
+  });
+
+  it('comes after the activation, and that after every function with its role and the stores', () => {
+    const template = prod();
+    const [activationId, activation] = only(template, 'AWS::CloudFormation::CustomResource');
+    const [, mapping] = only(template, 'AWS::Lambda::EventSourceMapping');
+    const [, rule] = only(template, 'AWS::Events::Rule');
+
+    expect(mapping.DependsOn).toEqual([activationId]);
+    expect(rule.DependsOn).toEqual([activationId]);
+    for (const type of [
+      'AWS::Lambda::Function',
+      'AWS::IAM::Policy',
+      'AWS::DynamoDB::Table',
+      'AWS::S3::Bucket',
+    ]) {
+      for (const [id] of resourcesOf(template, type)) expect(activation.DependsOn).toContain(id);
+    }
+  });
+});
+
+describe('the activation', () => {
+  it('asks the admin function for exactly the plan that is deployed', () => {
+    const [, { Properties: properties }] = only(prod(), 'AWS::CloudFormation::CustomResource');
+    const parsed = parsePlan(ORDERS);
+    if (!parsed.ok) throw new Error('the fixture is not a pipeline');
+
+    expect(properties).toEqual({
+      ServiceToken: { 'Fn::GetAtt': [expect.stringMatching(/^OrdersFunctionsAdmin/), 'Arn'] },
+      ServiceTimeout: 960,
+      PlanHash: parsed.plan.hash,
+    });
+  });
+});
+
+describe('the stores', () => {
+  it('keep stream, table, bucket and logs in prod', () => {
+    const template = prod();
+
+    template.hasResource('AWS::Kinesis::Stream', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: {
+        Name: 'shop-orders',
+        ShardCount: 1,
+        RetentionPeriodHours: 168,
+        StreamModeDetails: { StreamMode: 'PROVISIONED' },
+        StreamEncryption: { EncryptionType: 'KMS', KeyId: 'alias/aws/kinesis' },
+      },
+    });
+    const [, table] = only(template, 'AWS::DynamoDB::Table');
+    expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    expect(table.Properties).toEqual({
+      AttributeDefinitions: [
+        { AttributeName: 'pk', AttributeType: 'S' },
+        { AttributeName: 'sk', AttributeType: 'S' },
+      ],
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      BillingMode: 'PAY_PER_REQUEST',
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      SSESpecification: { SSEEnabled: false },
+    });
+    for (const [, logs] of resourcesOf(template, 'AWS::Logs::LogGroup')) {
+      expect(logs).toMatchObject({
+        DeletionPolicy: 'Retain',
+        Properties: { RetentionInDays: 30 },
+      });
+    }
+  });
+
+  it('throw everything away at stage dev, under other names', () => {
+    const template = makeApp({ props: () => ({ stage: 'dev' }) }).template();
+
+    template.hasResource('AWS::Kinesis::Stream', {
+      DeletionPolicy: 'Delete',
+      Properties: { Name: 'shop-orders-dev' },
+    });
+    template.hasResource('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Delete',
+      Properties: { DeletionProtectionEnabled: false },
+    });
+    const [, bucket] = only(template, 'AWS::S3::Bucket');
+    expect(bucket.DeletionPolicy).toBe('Delete');
+    expect(bucket.Properties).not.toHaveProperty('VersioningConfiguration');
+  });
+
+  it('never expire an object that is current', () => {
+    const [, bucket] = only(prod(), 'AWS::S3::Bucket');
+
+    expect(bucket.DeletionPolicy).toBe('Retain');
+    expect(bucket.Properties).toEqual({
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } },
+        ],
+      },
+      LifecycleConfiguration: {
+        Rules: [
+          {
+            Id: 'what-was-deleted-and-what-was-never-finished',
+            Status: 'Enabled',
+            NoncurrentVersionExpiration: { NoncurrentDays: 7 },
+            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+            ExpiredObjectDeleteMarker: true,
+          },
+        ],
+      },
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      VersioningConfiguration: { Status: 'Enabled' },
+    });
+  });
+
+  it.each([
+    ['AWS::S3::BucketPolicy', 's3:*'],
+    ['AWS::SQS::QueuePolicy', 'sqs:*'],
+    ['AWS::SNS::TopicPolicy', 'sns:Publish'],
+  ])('%s refuses what does not come by TLS', (type, action) => {
+    prod().hasResourceProperties(type, {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Effect: 'Deny',
+            Action: action,
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+          }),
+        ]),
+      },
+    });
+  });
+
+  it('keep what expired for fourteen days, encrypted', () => {
+    prod().hasResourceProperties('AWS::SQS::Queue', {
+      MessageRetentionPeriod: 1_209_600,
+      SqsManagedSseEnabled: true,
+    });
+  });
+
+  it('scale by themselves where on-demand is asked for', () => {
+    const template = makeApp({ props: () => ({ streamMode: StreamMode.ON_DEMAND }) }).template();
+
+    const [, stream] = only(template, 'AWS::Kinesis::Stream');
+    expect(stream.Properties).toMatchObject({ StreamModeDetails: { StreamMode: 'ON_DEMAND' } });
+    expect(stream.Properties).not.toHaveProperty('ShardCount');
+  });
+
+  it('may be given: then nothing is made, and keys begin with stage and name', () => {
+    const template = makeApp({
+      props: (stack) => ({
+        stream: Stream.fromStreamArn(
+          stack,
+          'Given',
+          'arn:aws:kinesis:eu-west-1:111122223333:stream/given',
+        ),
+        bucket: Bucket.fromBucketName(stack, 'Theirs', 'theirs'),
+        alarmTopic: Topic.fromTopicArn(stack, 'Pager', 'arn:aws:sns:eu-west-1:111122223333:pager'),
+        start: 'TRIM_HORIZON',
+        retention: Duration.days(2),
+      }),
+    }).template();
+
+    for (const type of ['AWS::Kinesis::Stream', 'AWS::S3::Bucket', 'AWS::SNS::Topic']) {
+      template.resourceCountIs(type, 0);
+    }
+    for (const [, { Properties }] of resourcesOf(template, 'AWS::Lambda::Function')) {
+      expect(Properties['Environment']).toMatchObject({
+        Variables: {
+          TIDEMARK_BUCKET: 'theirs',
+          TIDEMARK_KEY_PREFIX: 'tidemark/prod/orders/',
+          TIDEMARK_STREAM_ARN: 'arn:aws:kinesis:eu-west-1:111122223333:stream/given',
+          TIDEMARK_RETENTION_HOURS: '48',
+        },
+      });
+    }
+  });
+});
+
+describe('the functions', () => {
+  it('run on Node 24 on ARM, untraced, each with its own role and log group', () => {
+    const functions = resourcesOf(prod(), 'AWS::Lambda::Function');
+
+    expect(functions).toHaveLength(4);
+    for (const [, { Properties }] of functions) {
+      expect(Properties).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        Handler: 'index.handler',
+      });
+      expect(Properties).not.toHaveProperty('TracingConfig');
+    }
+    const distinct = (name: string) =>
+      new Set(functions.map(([, { Properties }]) => JSON.stringify(Properties[name]))).size;
+    expect(distinct('Role')).toBe(4);
+    expect(distinct('LoggingConfig')).toBe(4);
+  });
+
+  it('are sized as the props say', () => {
+    const template = makeApp({
+      props: () => ({
+        aggregateMemoryMiB: 3008,
+        aggregateTimeout: Duration.minutes(10),
+        reservedConcurrency: 3,
+      }),
+    }).template();
+
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Description: Match.stringLikeRegexp('folds'),
+      MemorySize: 3008,
+      Timeout: 600,
+      ReservedConcurrentExecutions: 3,
+    });
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'Duration',
+      Threshold: 480_000,
+    });
+  });
+
+  it('are not asked again for what comes again by itself', () => {
+    const configs = resourcesOf(
+      makeApp({ pipeline: ORDERS_WITH_IDLE }).template(),
+      'AWS::Lambda::EventInvokeConfig',
+    );
+
+    expect(
+      configs.map(([id]) => id.replace(/^OrdersFunctions|FunctionEvent.*$/g, '')).sort(),
+    ).toEqual(['Aggregate', 'Heartbeat', 'Tick']);
+    for (const [, { Properties }] of configs) {
+      expect(Properties['MaximumRetryAttempts']).toBe(0);
+    }
+  });
+
+  it('carry the bundle and the plan, whatever is said in the file made explicit', () => {
+    const { app, template } = makeApp();
+    const functions = resourcesOf(template(), 'AWS::Lambda::Function');
+
+    for (const [, { Properties }] of functions) {
+      const { S3Key } = Properties['Code'] as { S3Key: string };
+      const folder = join(app.outdir, `asset.${S3Key.replace('.zip', '')}`);
+      expect(existsSync(join(folder, 'index.mjs'))).toBe(true);
+      expect(existsSync(join(folder, 'bootstrap'))).toBe(false);
+      const parsed = parsePlan(JSON.parse(readFileSync(join(folder, 'plan.json'), 'utf8')));
+      expect(parsed).toEqual(parsePlan(ORDERS));
+    }
+  });
+
+  it('have URLs for reads and for admin that only IAM opens', () => {
+    const urls = resourcesOf(prod(), 'AWS::Lambda::Url');
+
+    expect(urls).toHaveLength(2);
+    for (const [, { Properties }] of urls) expect(Properties['AuthType']).toBe('AWS_IAM');
+    expect(new Set(urls.map(([, { Properties }]) => JSON.stringify(Properties))).size).toBe(2);
+  });
+});
+
+describe('schedules', () => {
+  it('tick each minute', () => {
+    const [, rule] = only(prod(), 'AWS::Events::Rule');
+
+    expect(rule.Properties).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      State: 'ENABLED',
+      Targets: [{ RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 } }],
+    });
+  });
+
+  it('put heartbeats only where the pipeline says how long a shard may be idle', () => {
+    const template = makeApp({ pipeline: ORDERS_WITH_IDLE }).template();
+
+    template.resourceCountIs('AWS::Lambda::Function', 5);
+    template.hasResourceProperties('AWS::Events::Rule', {
+      Description: 'Tidemark orders: heartbeat',
+      ScheduleExpression: 'rate(3 minutes)',
+    });
+  });
+
+  it.each([
+    [1_000, 1],
+    [120_000, 1],
+    [240_000, 2],
+    [3_600_000, 5],
+  ])('an idle bound of %i ms asks for a heartbeat each %i minutes', (idleMs, minutes) => {
+    expect(heartbeatMinutes(idleMs)).toBe(minutes);
+  });
+});
+
+describe('alarms', () => {
+  const alarmsOf = (template: Template) =>
+    resourcesOf(template, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties);
+
+  it('watch what people hit, and all tell the topic', () => {
+    const template = prod();
+    const [topicId] = only(template, 'AWS::SNS::Topic');
+    const alarms = alarmsOf(template);
+
+    const named = alarms.map((alarm) => /"(\w+)"\.$/.exec(String(alarm['AlarmDescription']))?.[1]);
+    expect(named.sort()).toEqual([
+      'Behind',
+      'CheckpointAge',
+      'Deaths',
+      'Faults',
+      'NearTimeOut',
+      'OnFailure',
+      'Quarantine',
+      'ReadThrottles',
+      'RestoreRate',
+      'TickMissing',
+      'WriteThrottles',
+    ]);
+    for (const alarm of alarms) {
+      expect(alarm).toMatchObject({
+        AlarmActions: [{ Ref: topicId }],
+        OKActions: [{ Ref: topicId }],
+        TreatMissingData: String(alarm['AlarmDescription']).includes('"TickMissing"')
+          ? 'breaching'
+          : 'notBreaching',
+      });
+    }
+  });
+
+  it('ring by the metrics that the functions write', () => {
+    const template = prod();
+
+    for (const metric of ['checkpointAgeMs', 'recordsQuarantined', 'faults', 'slices'] as const) {
+      template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        Namespace: METRIC_NAMESPACE,
+        MetricName: METRIC[metric],
+        Dimensions: [{ Name: PIPELINE_DIMENSION, Value: 'orders' }],
+      });
+    }
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Namespace: 'AWS/Lambda',
+      MetricName: 'IteratorAge',
+      Statistic: 'Maximum',
+      Threshold: 300_000,
+    });
+  });
+
+  it('count a held invocation in none: what dies is an error that is neither fault nor held', () => {
+    prod().hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Metrics: Match.arrayWith([
+        Match.objectLike({ Expression: 'errors - FILL(faults, 0) - FILL(held, 0)' }),
+      ]),
+      Threshold: 2,
+    });
+  });
+
+  it('may publish, and nobody else of AWS', () => {
+    prod().hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Effect: 'Allow',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Action: 'sns:Publish',
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+          }),
+        ]),
+      },
+    });
+  });
+});
+
+describe('outputs and dashboard', () => {
+  it('say under steady names where things are', () => {
+    const outputs = Object.keys(prod().toJSON()['Outputs']);
+
+    expect(outputs.sort()).toEqual([
+      'TidemarkOrdersAdminUrl',
+      'TidemarkOrdersDashboard',
+      'TidemarkOrdersQueryUrl',
+      'TidemarkOrdersStreamName',
+    ]);
+  });
+
+  it('show alarms and every metric of freshness', () => {
+    const [, dashboard] = only(prod(), 'AWS::CloudWatch::Dashboard');
+    const body = JSON.stringify(dashboard.Properties['DashboardBody']);
+
+    for (const metric of [
+      'IteratorAge',
+      METRIC.behindMs,
+      METRIC.checkpointAgeMs,
+      METRIC.stateBytes,
+    ]) {
+      expect(body).toContain(metric);
+    }
+  });
+});
+
+describe('on an emulator', () => {
+  const emulator = () =>
+    makeApp({
+      pipeline: { ...ORDERS_WITH_IDLE, name: 'Shop_Orders.eu' },
+      props: () => ({ target: 'emulator', stage: 'dev' }),
+    });
+
+  it('everything has a name and goes with the stack', () => {
+    const template = emulator().template();
+    const names: [string, string, string][] = [
+      ['AWS::DynamoDB::Table', 'TableName', 'tidemark-shop-orders-eu-dev-state'],
+      ['AWS::S3::Bucket', 'BucketName', 'tidemark-shop-orders-eu-dev-state'],
+      ['AWS::SQS::Queue', 'QueueName', 'tidemark-shop-orders-eu-dev-on-failure'],
+      ['AWS::Lambda::Function', 'FunctionName', 'tidemark-shop-orders-eu-dev-aggregate'],
+      ['AWS::Logs::LogGroup', 'LogGroupName', '/aws/lambda/tidemark-shop-orders-eu-dev-tick'],
+    ];
+
+    for (const [type, property, name] of names) {
+      template.hasResourceProperties(type, { [property]: name });
+      for (const [, resource] of resourcesOf(template, type)) {
+        expect(resource.DeletionPolicy ?? 'Delete').toBe('Delete');
+      }
+    }
+  });
+
+  it('functions run on a runtime of our own, with the endpoint', () => {
+    const { app, template } = emulator();
+
+    for (const [, { Properties }] of resourcesOf(template(), 'AWS::Lambda::Function')) {
+      expect(Properties).toMatchObject({
+        Runtime: 'provided.al2023',
+        Environment: { Variables: { AWS_ENDPOINT_URL: expect.stringMatching(/^http:/) } },
+      });
+      const { S3Key } = Properties['Code'] as { S3Key: string };
+      const folder = join(app.outdir, `asset.${S3Key.replace('.zip', '')}`);
+      expect(existsSync(join(folder, 'bootstrap.mjs'))).toBe(true);
+      expect(readFileSync(join(folder, 'bootstrap'), 'utf8')).toMatch(/^#!\/bin\/sh\nexec node /);
+    }
+  });
+
+  it('alarms do without metric math', () => {
+    for (const [, { Properties }] of resourcesOf(emulator().template(), 'AWS::CloudWatch::Alarm')) {
+      expect(Properties).not.toHaveProperty('Metrics');
+    }
+  });
+});
+
+describe('nothing of CDK itself runs in the account', () => {
+  it('the only custom resource is the activation', () => {
+    const template = prod();
+
+    const custom = Object.values(template.toJSON()['Resources'] as Record<string, Resource>).filter(
+      ({ Type }) => Type.startsWith('Custom::') || Type.includes('CustomResource'),
+    );
+    expect(custom).toHaveLength(1);
+  });
+});
