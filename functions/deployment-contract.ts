@@ -49,10 +49,14 @@ export const METRIC = {
   checkpointBytes: 'CheckpointBytes',
   /** Age of a batch's last record when HEAD answers for it. */
   behindMs: 'BehindMs',
-  /** Invocations that threw, `HeldFault` apart. */
+  /** Invocations of the aggregate function that threw, `HeldFault` apart. */
   faults: 'Faults',
   /** Invocations that threw `HeldFault`: no alarm counts them. */
   held: 'Held',
+  /** Times that what may lie before an old batch had expired before it could be looked at. */
+  gapsPossible: 'GapsPossible',
+  /** What query, admin, tick and heartbeat could not do. */
+  otherFaults: 'OtherFaults',
   // Of the whole pipeline, once a minute, by the tick function.
   /** Age of the oldest record that no checkpoint holds. */
   checkpointAgeMs: 'CheckpointAgeMs',
@@ -65,4 +69,6 @@ export const METRIC = {
 /** Of the custom resource that activates a plan: it changes exactly when the plan does. */
 export interface ActivationProperties {
   readonly PlanHash: string;
+  /** What becomes of the objects under the key prefix when the resource goes: S3 deletes no bucket that holds any. */
+  readonly OnDelete: 'keep' | 'empty';
 }
