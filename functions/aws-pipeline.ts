@@ -21,11 +21,18 @@ import { KinesisRecordSource } from '../adapters/aws/kinesis/kinesis-record-sour
 import { KinesisShardDirectory } from '../adapters/aws/kinesis/kinesis-shard-directory.ts';
 import { KinesisTips } from '../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../adapters/aws/kinesis/shard-list.ts';
+import { StreamRetention } from '../adapters/aws/kinesis/stream-retention.ts';
 import { S3ObjectStore } from '../adapters/aws/s3/s3-object-store.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { Clock, NonceSource } from '../core/ports.ts';
 import type { TaskPorts } from '../core/task/slice-task.ts';
-import { required, retentionHoursOf, startOf, streamOf, type Variables } from './aws-variables.ts';
+import {
+  required,
+  retentionHoursOf,
+  startOf,
+  streamArnOf,
+  type Variables,
+} from './aws-variables.ts';
 import { Deadline } from './deadline.ts';
 import { VARIABLE } from './deployment-contract.ts';
 
@@ -81,10 +88,9 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
 
 /** The stream alone: for who only puts records. */
 export function openKinesis(variables: Variables, calls: AwsCalls) {
-  // Over HTTP/2, the client's own choice, emulators cut long answers short.
-  const http1 = isEmulated(variables) ? { requestHandler: new NodeHttpHandler() } : {};
-  const client = new KinesisClient({ ...CLIENT_SETTINGS, ...http1 });
-  const streamArn = streamOf(variables).arn;
+  // Over HTTP/2, the client's own choice, a session that died while the environment was frozen would be asked again and again.
+  const client = new KinesisClient({ ...CLIENT_SETTINGS, requestHandler: new NodeHttpHandler() });
+  const streamArn = streamArnOf(variables);
   return { client, streamArn, shards: new ShardList({ client, calls, streamArn }) };
 }
 
@@ -113,10 +119,11 @@ interface StreamParts {
 function openStream(variables: Variables, { calls, ...parts }: StreamParts) {
   const { client, streamArn, shards } = openKinesis(variables, calls);
   const clock = systemClock;
-  const retentionHours = retentionHoursOf(variables);
+  const hoursMax = retentionHoursOf(variables);
+  const retention = new StreamRetention({ client, calls, streamArn, hoursMax, clock });
   const start = startOf(variables);
   const pages = new KinesisPages({ client, calls, streamArn, shards, start, clock });
-  const source = new KinesisRecordSource({ pages, retentionHours, clock, ...parts });
-  const tips = new KinesisTips({ source, marks: parts.marks, retentionHours, clock });
+  const source = new KinesisRecordSource({ pages, retention, clock, ...parts });
+  const tips = new KinesisTips({ source, marks: parts.marks, retention, clock });
   return { shards, source, tips, directory: new KinesisShardDirectory(shards, tips) };
 }

@@ -11,11 +11,6 @@ import { PLAN_FILE, START_AT_HORIZON, VARIABLE } from './deployment-contract.ts'
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-export interface StreamName {
-  readonly arn: string;
-  readonly name: string;
-}
-
 /** The variable of this name. Throws `ConfigurationFault` without it. */
 export function required(variables: Variables, name: string): string {
   const value = variables[name];
@@ -25,11 +20,10 @@ export function required(variables: Variables, name: string): string {
   });
 }
 
-export function streamOf(variables: Variables): StreamName {
+export function streamArnOf(variables: Variables): string {
   const arn = required(variables, VARIABLE.streamArn);
-  const name = /^arn:[^:]*:kinesis:[^:]*:[^:]*:stream\/(.+)$/.exec(arn)?.[1];
-  if (name === undefined) throw wrong(VARIABLE.streamArn, 'the ARN of a Kinesis stream', arn);
-  return { arn, name };
+  if (/^arn:[^:]*:kinesis:[^:]*:[^:]*:stream\/./.test(arn)) return arn;
+  throw wrong(VARIABLE.streamArn, 'the ARN of a Kinesis stream', arn);
 }
 
 /** Where the pipeline begins: at the oldest record, or at a time in milliseconds. */

@@ -58,7 +58,7 @@ export const METRIC = {
   /** What query, admin, tick and heartbeat could not do. */
   otherFaults: 'OtherFaults',
   // Of the whole pipeline, once a minute, by the tick function.
-  /** Age of the oldest record that no checkpoint holds. */
+  /** Age of the oldest record of any shard that no checkpoint holds, brought to the aggregate function or not. */
   checkpointAgeMs: 'CheckpointAgeMs',
   stateBytes: 'StateBytes',
   slices: 'Slices',

@@ -37,3 +37,17 @@ export function problemResult({ code, ...problem }: QueryProblem): UrlResult {
 export function bodyText({ body = '', isBase64Encoded = false }: UrlEvent): string {
   return isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
 }
+
+/** Faults that pass, and those of an owner that could not now. */
+const LATER = ['TransientFault', 'BehindFault', 'HeldFault', 'TooManyRequestsException'];
+
+/** What a function that could not answer tells whoever asked. */
+export function problemOfError(error: unknown): QueryProblem {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const hint = error instanceof Error && 'hint' in error && error.hint ? `: ${error.hint}` : '';
+  const detail = `${name}: ${message}${hint}`;
+  if (LATER.includes(name)) {
+    return { status: 503, title: 'Service Unavailable', code: 'try-again', detail };
+  }
+  return { status: 500, title: 'Internal Server Error', code: 'internal', detail };
+}

@@ -47,6 +47,8 @@ function isBug(error: unknown, status: number | null): boolean {
 }
 
 function configurationHint(name: string, message: string, deniedHint: string): string | undefined {
+  // As S3 passes on what KMS said.
+  if (name.startsWith('KMS.') && !PASSING.has(name)) return KEY;
   const hint = CONFIGURATION.get(name);
   // S3 and DynamoDB tell by these words alone that not they refuse, but the key that they encrypt with.
   if (hint === DENIED) return /\bkms:/i.test(message) ? KEY : deniedHint;
@@ -99,6 +101,7 @@ const CONFIGURATION = new Map<string, string>([
   ['InvalidAccessKeyId', CREDENTIALS],
   ['InvalidClientTokenId', CREDENTIALS],
   ['InvalidSignatureException', CREDENTIALS],
+  ['InvalidToken', CREDENTIALS],
   ['MissingAuthenticationToken', CREDENTIALS],
   ['SignatureDoesNotMatch', CREDENTIALS],
   ['UnrecognizedClientException', CREDENTIALS],
@@ -107,16 +110,17 @@ const CONFIGURATION = new Map<string, string>([
   ['KMSInvalidStateException', KEY],
   ['KMSNotFoundException', KEY],
   ['KMSOptInRequired', KEY],
-  ['KMS.DisabledException', KEY],
-  ['KMS.NotFoundException', KEY],
 ]);
 
 const BUSY = 'more was asked than the service or its settings allow; it comes again';
 const LOST = 'no answer came in time, so it may have been done or not; it comes again';
+const CHANGING = 'the resource is being changed; it comes again';
+const CLOCK = 'the clock of this machine is wrong';
 
 /** What carries a status below 500, or none, and passes all the same. */
 const PASSING = new Map<string, string>([
   ['KMSThrottlingException', BUSY],
+  ['KMS.ThrottlingException', BUSY],
   ['LimitExceededException', BUSY],
   ['ProvisionedThroughputExceededException', BUSY],
   ['RequestLimitExceeded', BUSY],
@@ -126,12 +130,15 @@ const PASSING = new Map<string, string>([
   ['Throttling', BUSY],
   ['ThrottlingException', BUSY],
   ['TooManyRequestsException', BUSY],
-  ['ResourceInUseException', 'the resource is being changed; it comes again'],
+  ['ReplicatedWriteConflictException', BUSY],
+  ['ResourceConflictException', CHANGING],
+  ['ResourceInUseException', CHANGING],
   ['OperationAborted', BUSY],
   ['ConditionalRequestConflict', BUSY],
   ['RequestTimeout', LOST],
   ['RequestTimeoutException', LOST],
-  ['RequestTimeTooSkewed', 'the clock of this machine is wrong'],
+  ['RequestExpired', CLOCK],
+  ['RequestTimeTooSkewed', CLOCK],
   ['TimeoutError', LOST],
   ['AbortError', LOST],
 ]);

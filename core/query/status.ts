@@ -109,7 +109,12 @@ async function standing(head: Head, { source, clock }: StatusPorts): Promise<Sli
   };
 }
 
-async function behind(head: Head, source: RecordSource, clock: Clock): Promise<number | null> {
+/** Age of the oldest record of the shard that no checkpoint holds; 0 if there is none, null if nobody can tell now. */
+export async function behind(
+  head: Pick<Head, 'shardId' | 'cursor'>,
+  source: RecordSource,
+  clock: Clock,
+): Promise<number | null> {
   let answer: SourceRead;
   try {
     answer = await source.readAfter(head.shardId, head.cursor, 1);

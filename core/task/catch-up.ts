@@ -62,11 +62,19 @@ export class CatchUp {
     const first = batch.find((record) => comparePositions(record, state.position) > 0);
     if (first === undefined) return 'done';
     const silenceMs = first.arrivalMs - memory.head.deliveredArrivalMs;
+    const follows = memory.followsSource && silenceMs <= GAP_CHECK_SILENCE_MS;
     const ageMs = this.#parts.clock.nowMs() - first.arrivalMs;
-    const isNear = silenceMs <= GAP_CHECK_SILENCE_MS && ageMs <= GAP_CHECK_AGE_MS;
-    if (memory.followsSource && isNear) return 'done';
+    if (follows && ageMs <= GAP_CHECK_AGE_MS) return 'done';
     for (;;) {
-      const { between, reachedFirst } = await this.#parts.log.readBetween(state.position, first);
+      const read = await this.#parts.log.readBetween(state.position, first);
+      if (read.outcome === 'gone') {
+        if (!follows) throw this.#parts.log.gap(state.position, first);
+        // The record at the position expires as any other, and the batch may well follow it: nobody can tell any more.
+        const { sequenceNumber } = state.position;
+        report.possibleGap = { after: sequenceNumber, before: first.sequenceNumber };
+        return 'done';
+      }
+      const { between, reachedFirst } = read;
       report.replayed += between.length;
       if ((await this.foldAll(memory, between, report)) === 'lost') return 'lost';
       if (reachedFirst) break;

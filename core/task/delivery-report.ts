@@ -19,6 +19,8 @@ export interface DeliveryReport {
   /** Records that those epochs put into quarantine, and that every view dropped as late. */
   quarantined: number;
   late: number;
+  /** Sequence numbers between which records may have expired before they were brought; null if nothing speaks for it. */
+  possibleGap: { readonly after: string; readonly before: string } | null;
   /** The epoch that the slice went back to, since its newest was damaged or a change of plan was taken back. */
   rewoundTo: number | null;
   epoch: number;

@@ -11,6 +11,16 @@ export interface SliceIdentity {
   readonly shardId: string;
 }
 
+export type BetweenRead =
+  | {
+      readonly outcome: 'read';
+      readonly between: StreamRecord[];
+      /** Nothing else lies before the record. */
+      readonly reachedFirst: boolean;
+    }
+  /** The stream no longer says what lay there. */
+  | { readonly outcome: 'gone' };
+
 export class ReplayLog {
   readonly #identity: SliceIdentity;
   readonly #source: RecordSource;
@@ -32,23 +42,24 @@ export class ReplayLog {
     if (answer.outcome === 'records' && first === undefined && !answer.reachedTip) {
       throw new TransientFault(`${shardId} gave no records after ${after.sequenceNumber} yet`);
     }
-    throw this.#gap(after, delivered);
+    throw this.gap(after, delivered);
   }
 
   /** What the stream has after a position and before a record that was brought, a chunk of it. */
-  async readBetween(
-    after: Position,
-    first: StreamRecord,
-  ): Promise<{ between: StreamRecord[]; reachedFirst: boolean }> {
+  async readBetween(after: Position, first: StreamRecord): Promise<BetweenRead> {
     const { shardId } = this.#identity;
-    const answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
+    // Nearly always the first record is the one that was brought: nobody reads a chunk to see it.
+    let answer = await this.#source.readAfter(shardId, after, 1);
+    if (answer.outcome === 'records' && isBefore(answer.records[0], first)) {
+      answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
+    }
     if (answer.outcome === 'trimmed') {
       // A slice that has folded nothing begins with the first record that is brought to it (ADR 0015), unless the stream has
       // older ones; that one may have gone since.
       const beginsThere = answer.oldest === null || comparePositions(answer.oldest, first) >= 0;
       const isNew = comparePositions(after, START) === 0;
-      if (isNew && beginsThere) return { between: [], reachedFirst: true };
-      throw this.#gap(after, first);
+      if (isNew && beginsThere) return { outcome: 'read', between: [], reachedFirst: true };
+      return { outcome: 'gone' };
     }
     const between = answer.records.filter((record) => comparePositions(record, first) < 0);
     const reachedFirst = between.length < answer.records.length;
@@ -57,10 +68,11 @@ export class ReplayLog {
         `${shardId} brought ${first.sequenceNumber}, and the stream does not show it yet`,
       );
     }
-    return { between, reachedFirst };
+    return { outcome: 'read', between, reachedFirst };
   }
 
-  #gap(after: Position, upTo: Position): ReplayGapFault {
+  /** That records after `after`, up to `upTo`, are needed and gone. */
+  gap(after: Position, upTo: Position): ReplayGapFault {
     const { sliceId, shardId } = this.#identity;
     return new ReplayGapFault(
       `slice ${sliceId} needs the records of ${shardId} after ${after.sequenceNumber} up to ${upTo.sequenceNumber}, and the stream no longer has them`,
@@ -69,4 +81,8 @@ export class ReplayLog {
       },
     );
   }
+}
+
+function isBefore(record: StreamRecord | undefined, other: StreamRecord): boolean {
+  return record !== undefined && comparePositions(record, other) < 0;
 }

@@ -302,9 +302,11 @@ export class SliceTask {
   }
 }
 
+const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0 };
+
 function newReport(): DeliveryReport {
   const counts = { folded: 0, replayed: 0, restored: 0, flips: 0, refused: 0 };
-  return { ...counts, savedBytes: 0, quarantined: 0, late: 0, rewoundTo: null, epoch: 0 };
+  return { ...counts, savedBytes: 0, quarantined: 0, late: 0, ...NOTHING };
 }
 
 /** The batch by position, each record once. Lambda brings it so; a source that does not must not make a record look known. */

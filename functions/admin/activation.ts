@@ -2,6 +2,7 @@
  * Activating the plan that was deployed, as a resource of the stack: CloudFormation asks after the functions carry it, and
  * asks again with the plan before when it rolls back. It waits for an answer at a URL of its own, so there is one always.
  */
+import { ConfigurationFault, TransientFault } from '../../core/faults.ts';
 import { type ActivationProperties, METRIC } from '../deployment-contract.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -17,17 +18,24 @@ export interface ResourceEvent {
 }
 
 export interface ActivationPorts {
+  /** Deletes every object of the pipeline. */
+  readonly emptyBucket: () => Promise<void>;
   /** Makes the plan of this code the active one; says what that means for the state that is there. */
   readonly activate: () => Promise<object>;
   /** Of the plan of this code. */
   readonly planHash: string;
   readonly put: (url: string, body: string) => Promise<void>;
+  /** How long what may pass is tried again: rights take a while to spread after they were given. */
+  readonly patienceMs?: number;
+  readonly pauseMs?: number;
   readonly telemetry: Telemetry;
 }
 
 /** One that stays: another would make CloudFormation delete the resource before. */
 const PHYSICAL_ID = 'tidemark-active-plan';
 const REASON_LENGTH_MAX = 1_000;
+const PATIENCE_MS = 90_000;
+const PAUSE_MS = 5_000;
 
 export async function answerActivation(
   event: ResourceEvent,
@@ -41,22 +49,41 @@ export async function answerActivation(
 
 async function outcomeOf(
   { RequestType, ResourceProperties }: ResourceEvent,
-  { activate, planHash, telemetry }: ActivationPorts,
+  ports: ActivationPorts,
 ): Promise<object> {
-  // The stores outlive the stack, and what they hold is of its plan.
-  if (RequestType === 'Delete') return { Status: 'SUCCESS' };
+  const { activate, emptyBucket, planHash, telemetry } = ports;
+  const { PlanHash, OnDelete } = ResourceProperties;
   try {
-    const { PlanHash } = ResourceProperties;
+    if (RequestType === 'Delete') {
+      if (OnDelete === 'empty') await patiently(emptyBucket, ports);
+      return { Status: 'SUCCESS' };
+    }
     if (PlanHash !== planHash) throw new OtherPlanError(PlanHash, planHash);
-    const activation = await activate();
+    const activation = await patiently(activate, ports);
     telemetry.info('plan activated', activation);
     return { Status: 'SUCCESS', Data: { PlanHash } };
   } catch (error) {
-    telemetry.count(METRIC.faults, 1);
+    telemetry.count(METRIC.otherFaults, 1);
     telemetry.failure('plan not activated', error, {});
     const hint = error instanceof Error && 'hint' in error ? `: ${error.hint}` : '';
     const Reason = `${error instanceof Error ? error.message : error}${hint}`;
     return { Status: 'FAILED', Reason: Reason.slice(0, REASON_LENGTH_MAX) };
+  }
+}
+
+async function patiently<Result>(
+  work: () => Promise<Result>,
+  { patienceMs = PATIENCE_MS, pauseMs = PAUSE_MS }: ActivationPorts,
+): Promise<Result> {
+  const endMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const mayPass = error instanceof TransientFault || error instanceof ConfigurationFault;
+      if (!mayPass || performance.now() + pauseMs > endMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
   }
 }
 

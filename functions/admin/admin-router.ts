@@ -3,7 +3,13 @@
  */
 import type { QueryProblem } from '../../core/query/query-problem.ts';
 import { METRIC } from '../deployment-contract.ts';
-import { bodyText, problemResult, type UrlEvent, type UrlResult } from '../function-url.ts';
+import {
+  bodyText,
+  problemOfError,
+  problemResult,
+  type UrlEvent,
+  type UrlResult,
+} from '../function-url.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { answerCheckpoint, type CheckpointedSlice } from './checkpoint-answer.ts';
 import { parseJsonBody } from './json-body.ts';
@@ -29,9 +35,9 @@ export async function answerAdmin(event: UrlEvent, ports: AdminPorts): Promise<U
     if (isRedrive) return await answerRedrive(json.value, ports);
     return await answerCheckpoint(json.value, ports.checkpoint);
   } catch (error) {
-    ports.telemetry.count(METRIC.faults, 1);
+    ports.telemetry.count(METRIC.otherFaults, 1);
     ports.telemetry.failure(`POST ${event.rawPath} failed`, error, {});
-    return problemResult(problemOf(error));
+    return problemResult(problemOfError(error));
   }
 }
 
@@ -49,17 +55,4 @@ function refuse({ rawPath, headers = {}, requestContext }: UrlEvent): QueryProbl
   if (/^application\/json(?:$|;)/.test(type)) return null;
   const detail = `${rawPath} needs 'content-type: application/json', not '${type}'.`;
   return { status: 400, title: 'Bad Request', code: 'content-type', detail };
-}
-
-/** Faults that pass, and those of an owner that could not now. */
-const LATER = ['TransientFault', 'BehindFault', 'HeldFault', 'TooManyRequestsException'];
-
-function problemOf(error: unknown): QueryProblem {
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  const hint = error instanceof Error && 'hint' in error ? `: ${error.hint}` : '';
-  const detail = `${message}${hint}`;
-  if (LATER.includes(name)) {
-    return { status: 503, title: 'Service Unavailable', code: 'try-again', detail };
-  }
-  return { status: 500, title: 'Internal Server Error', code: 'internal', detail };
 }

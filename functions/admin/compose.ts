@@ -4,6 +4,7 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
 import { LambdaFunction } from '../../adapters/aws/lambda/lambda-function.ts';
+import { deleteAll } from '../../core/checkpoint/delete-all.ts';
 import { parseHead } from '../../core/checkpoint/head.ts';
 import { Queries } from '../../core/query/queries.ts';
 import { Redrives } from '../../core/query/redrive.ts';
@@ -15,6 +16,7 @@ import type { UrlResult } from '../function-url.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { type AdminEvent, createAdminHandler } from './handler.ts';
+import { putAnswer } from './put-answer.ts';
 import { SliceOwners } from './slice-owners.ts';
 
 const plan = loadPlan(import.meta.dirname);
@@ -38,16 +40,16 @@ const handle = createAdminHandler({
   ask: (selection) => redrives.ask(selection),
   outcome: (asked) => redrives.outcome(asked),
   tick: (sliceId) => owners.tick(sliceId),
+  // Each look asks an owner to begin a request, which may be begun so often only.
+  waitStepMs: 2_000,
+  emptyBucket: () => deleteAll(ports.blobs.objects),
   activate: async () => {
     const heads = (await ports.heads.listHeads()).map(parseHead);
     const nowMs = systemClock.nowMs();
     return activatePlan(plan, { registry: ports.plans, firstPlan: null, heads, nowMs });
   },
   planHash: plan.hash,
-  put: async (url, body) => {
-    const response = await fetch(url, { method: 'PUT', body, headers: { 'content-type': '' } });
-    if (!response.ok) throw new Error(`CloudFormation took no answer: ${response.status}`);
-  },
+  put: putAnswer,
   telemetry,
 });
 

@@ -78,5 +78,6 @@ function measure(report: DeliveryReport, telemetry: Telemetry): void {
   telemetry.count(METRIC.restores, report.restored);
   telemetry.count(METRIC.flips, report.flips);
   telemetry.count(METRIC.flipsRefused, report.refused);
+  telemetry.count(METRIC.gapsPossible, report.possibleGap === null ? 0 : 1);
   telemetry.bytes(METRIC.checkpointBytes, report.savedBytes);
 }

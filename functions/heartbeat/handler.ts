@@ -21,7 +21,7 @@ export function createHeartbeatHandler(ports: HeartbeatPorts): () => Promise<voi
       const ranges = await ports.openRanges();
       await ports.put(ranges.map(heartbeatFor));
     } catch (error) {
-      telemetry.count(METRIC.faults, 1);
+      telemetry.count(METRIC.otherFaults, 1);
       telemetry.failure('heartbeat failed', error, {});
       throw error;
     } finally {

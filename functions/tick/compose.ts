@@ -4,6 +4,7 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
 import { LambdaFunction } from '../../adapters/aws/lambda/lambda-function.ts';
+import { behind } from '../../core/query/status.ts';
 import { openAwsPipeline, systemClock } from '../aws-pipeline.ts';
 import { required } from '../aws-variables.ts';
 import { VARIABLE } from '../deployment-contract.ts';
@@ -11,7 +12,7 @@ import type { InvocationContext } from '../invocation-context.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { createTickHandler } from './handler.ts';
 
-const { ports, shards, tips, deadline } = openAwsPipeline(process.env, 'fold');
+const { ports, shards, tips, deadline } = openAwsPipeline(process.env, 'ask');
 const telemetry = createTelemetry(required(process.env, VARIABLE.service));
 const aggregate = new LambdaFunction(
   new LambdaClient(CLIENT_SETTINGS),
@@ -33,6 +34,7 @@ const handle = createTickHandler({
       });
     }
   },
+  behindMs: (head) => behind(head, ports.source, systemClock),
   clock: systemClock,
   telemetry,
 });

@@ -15,7 +15,7 @@ export function createTickHandler(ports: TickHandlerPorts): () => Promise<void> 
     try {
       await tickPipeline(ports);
     } catch (error) {
-      telemetry.count(METRIC.faults, 1);
+      telemetry.count(METRIC.otherFaults, 1);
       telemetry.failure('tick failed', error, {});
       throw error;
     } finally {

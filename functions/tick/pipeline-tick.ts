@@ -3,7 +3,7 @@
  * yet get one that way, silent shards are looked at so that it stays known that nothing is missing there, and the state of
  * the whole is measured.
  */
-import { parseHead } from '../../core/checkpoint/head.ts';
+import { type Head, parseHead } from '../../core/checkpoint/head.ts';
 import type { CheckpointStore, Clock } from '../../core/ports.ts';
 import type { Position } from '../../core/position.ts';
 import { fewAtOnce } from '../few-at-once.ts';
@@ -17,12 +17,14 @@ export interface TickPorts {
   readonly tick: (shardId: string) => Promise<void>;
   /** Notes that nothing follows a position, if that is so and not noted lately. */
   readonly observeTip: (shardId: string, delivered: Position) => Promise<void>;
+  /** Age of the oldest record of a slice's shard that no checkpoint holds; null if nobody can tell now. */
+  readonly behindMs: (head: Head) => Promise<number | null>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
 const TICKS_AT_ONCE = 20;
-const LOOKS_AT_ONCE = 4;
+const LOOKS_AT_ONCE = 8;
 /** A shard without records for so long is looked at. */
 const SILENCE_MS = 3_600_000;
 
@@ -30,10 +32,13 @@ const SILENCE_MS = 3_600_000;
 export async function tickPipeline(ports: TickPorts): Promise<void> {
   const { clock, telemetry } = ports;
   const heads = (await ports.heads.listHeads()).map(parseHead);
-  measurePipeline(heads, clock.nowMs(), telemetry);
+  const live = heads.filter(({ status }) => status !== 'SEALED');
+  const ages = await fewAtOnce(live, LOOKS_AT_ONCE, ports.behindMs);
+  const known = ages.flatMap((age) => (age.status === 'fulfilled' ? [age.value ?? 0] : []));
+  measurePipeline(heads, known, telemetry);
   // Shards that take records, and those whose slices may still have something to do.
-  const live = heads.filter(({ status }) => status !== 'SEALED').map(({ shardId }) => shardId);
-  const shardIds = [...new Set([...(await ports.openShardIds()), ...live])].sort();
+  const open = await ports.openShardIds();
+  const shardIds = [...new Set([...open, ...live.map(({ shardId }) => shardId)])].sort();
   const ticks = await fewAtOnce(shardIds, TICKS_AT_ONCE, ports.tick);
   const silent = heads.filter(
     ({ deliveredArrivalMs }) => clock.nowMs() - deliveredArrivalMs > SILENCE_MS,
@@ -41,7 +46,7 @@ export async function tickPipeline(ports: TickPorts): Promise<void> {
   const looks = await fewAtOnce(silent, LOOKS_AT_ONCE, ({ shardId, delivered }) =>
     ports.observeTip(shardId, delivered),
   );
-  for (const result of [...ticks, ...looks]) {
+  for (const result of [...ages, ...ticks, ...looks]) {
     if (result.status === 'rejected') throw result.reason;
   }
 }

@@ -34,7 +34,7 @@ export function connectKinesis({ client, streamName, marks, clock, shardsPerPage
     start: 'TRIM_HORIZON',
     clock,
   });
-  const kept = { marks, retentionHours: 24, clock };
+  const kept = { marks, retention: { hours: async () => 24 }, clock };
   const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, pauseMs: 20 });
   const tips = new KinesisTips({ ...kept, source });
   return { shards, source, tips, directory: new KinesisShardDirectory(shards, tips) };

@@ -160,7 +160,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'what an event source left out is not looked for',
     'core/task/catch-up.ts',
-    'if (memory.followsSource && isNear) return',
+    'if (follows && ageMs <= GAP_CHECK_AGE_MS) return',
     'if (silenceMs > -1e15) return',
   ),
   one(

@@ -20,6 +20,7 @@ import {
   ScanCommand,
   UpdateItemCommand,
   type UpdateItemCommandInput,
+  type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import { assert } from '../../../core/assert.ts';
 import { TransientFault } from '../../../core/faults.ts';
@@ -68,6 +69,12 @@ type Update = Omit<UpdateItemCommandInput, 'TableName' | 'Key'>;
 export type ConditionalPut =
   | { readonly outcome: 'applied' }
   | { readonly outcome: 'refused'; readonly current: Item | null };
+
+interface Round<Part> {
+  readonly undone: readonly Part[];
+  /** Takes what the round brought. */
+  readonly done: () => void;
+}
 
 const IF_MISSING: Condition = { ConditionExpression: 'attribute_not_exists(pk)' };
 
@@ -197,17 +204,16 @@ export class DynamoTable {
   async batchGet(what: string, keys: readonly ItemKey[]): Promise<Item[]> {
     const items: Item[] = [];
     for (const chunk of chunksOf(distinct(keys), BATCH_GET_MAX)) {
-      let left: Item[] = chunk.map(keyValue);
-      await this.#calls.send(this.#to(what), async (abortSignal) => {
+      await this.#inRounds(what, chunk.map(keyValue), async (left, abortSignal) => {
         const answer = await this.#client.send(
           new BatchGetItemCommand({
-            RequestItems: { [this.#tableName]: { Keys: left, ConsistentRead: true } },
+            RequestItems: { [this.#tableName]: { Keys: [...left], ConsistentRead: true } },
           }),
           { abortSignal },
         );
-        items.push(...(answer.Responses?.[this.#tableName] ?? []));
-        left = answer.UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
-        if (left.length > 0) throw unprocessed(this.#to(what), left.length);
+        const found = answer.Responses?.[this.#tableName] ?? [];
+        const undone = answer.UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
+        return { undone, done: () => items.push(...found) };
       });
     }
     return items;
@@ -216,15 +222,35 @@ export class DynamoTable {
   /** Deletes what is there of the items. */
   async batchDelete(what: string, keys: readonly ItemKey[]): Promise<void> {
     for (const chunk of chunksOf(distinct(keys), BATCH_WRITE_MAX)) {
-      let left = chunk.map((key) => ({ DeleteRequest: { Key: keyValue(key) } as { Key: Item } }));
-      await this.#calls.send(this.#to(what), async (abortSignal) => {
+      const requests = chunk.map((key) => ({ DeleteRequest: { Key: keyValue(key) } }));
+      await this.#inRounds<WriteRequest>(what, requests, async (left, abortSignal) => {
         const answer = await this.#client.send(
-          new BatchWriteItemCommand({ RequestItems: { [this.#tableName]: left } }),
+          new BatchWriteItemCommand({ RequestItems: { [this.#tableName]: [...left] } }),
           { abortSignal },
         );
-        left = (answer.UnprocessedItems?.[this.#tableName] ?? []) as typeof left;
-        if (left.length > 0) throw unprocessed(this.#to(what), left.length);
+        return { undone: answer.UnprocessedItems?.[this.#tableName] ?? [], done: () => {} };
       });
+    }
+  }
+
+  /**
+   * Sends a batch until nothing of it is undone. A round that does some of it is no failed attempt; what an attempt brings
+   * counts only once it has ended in time.
+   */
+  async #inRounds<Part>(
+    what: string,
+    batch: readonly Part[],
+    send: (left: readonly Part[], abortSignal: AbortSignal) => Promise<Round<Part>>,
+  ): Promise<void> {
+    for (let left = batch; left.length > 0; ) {
+      const asked = left;
+      const round = await this.#calls.send(this.#to(what), async (abortSignal) => {
+        const answer = await send(asked, abortSignal);
+        if (answer.undone.length < asked.length) return answer;
+        throw unprocessed(this.#to(what), asked.length);
+      });
+      round.done();
+      left = round.undone;
     }
   }
 

@@ -17,12 +17,13 @@ import {
   type ReadBounds,
   ShardCursor,
 } from './shard-cursor.ts';
+import type { Retention } from './stream-retention.ts';
 import { surelyKeptMs, type TipMarks } from './tip-marks.ts';
 
 export interface KinesisSourceOptions {
   readonly pages: KinesisPages;
   readonly marks: TipMarks;
-  readonly retentionHours: number;
+  readonly retention: Retention;
   readonly clock: Clock;
   /** Milliseconds until the invocation is cut off. */
   readonly timeLeftMs: () => number;
@@ -66,7 +67,7 @@ export class KinesisRecordSource implements RecordSource {
 
   /** The first record where the pipeline begins, as the stream is now: nothing says that none was there before it. */
   async readFirst(shardId: string): Promise<{ first: StreamRecord | null; reachedTip: boolean }> {
-    const cursor = this.#cursor(shardId, { kind: 'start', soundUntilMs: Infinity });
+    const cursor = await this.#cursor(shardId, { kind: 'start', soundUntilMs: Infinity });
     const read = await cursor.read(this.#bounds(1));
     assert(read.outcome === 'records', 'what-need-not-be-complete-is-not-lost');
     return { first: read.records[0] ?? null, reachedTip: read.reachedTip };
@@ -74,19 +75,19 @@ export class KinesisRecordSource implements RecordSource {
 
   async #readRecord(shardId: string, after: Position, limit: number): Promise<SourceRead> {
     const { sequenceNumber } = after;
-    const cursor = this.#cursor(shardId, { kind: 'record', sequenceNumber, isRead: true });
+    const cursor = await this.#cursor(shardId, { kind: 'record', sequenceNumber, isRead: true });
     const read = await cursor.read(this.#bounds(limit));
     if (read.outcome === 'records') return this.#answer(shardId, after, cursor, read);
     const mark = await this.#options.marks.read(shardId, after);
     if (mark === null) return trimmed(read);
-    const soundUntilMs = mark.atMs + this.#surelyKeptMs;
+    const soundUntilMs = mark.atMs + (await this.#surelyKeptMs());
     return this.#readMarked(shardId, after, limit, { kind: 'horizon', soundUntilMs });
   }
 
   async #readStart(shardId: string, limit: number): Promise<SourceRead> {
     const mark = await this.#options.marks.read(shardId, START);
     if (mark === null) return this.#readUnmarked(shardId);
-    const soundUntilMs = mark.atMs + this.#surelyKeptMs;
+    const soundUntilMs = mark.atMs + (await this.#surelyKeptMs());
     const beginning: CursorBeginning =
       mark.oldest === null
         ? { kind: 'start', soundUntilMs }
@@ -100,7 +101,7 @@ export class KinesisRecordSource implements RecordSource {
     limit: number,
     beginning: CursorBeginning,
   ): Promise<SourceRead> {
-    const cursor = this.#cursor(shardId, beginning);
+    const cursor = await this.#cursor(shardId, beginning);
     const read = await cursor.read(this.#bounds(limit));
     return read.outcome === 'records' ? this.#answer(shardId, after, cursor, read) : trimmed(read);
   }
@@ -130,14 +131,14 @@ export class KinesisRecordSource implements RecordSource {
     return { outcome: 'records', records, reachedTip };
   }
 
-  #cursor(shardId: string, beginning: CursorBeginning): ShardCursor {
+  async #cursor(shardId: string, beginning: CursorBeginning): Promise<ShardCursor> {
     const { pages, clock } = this.#options;
     const pause = (reason: 'next' | 'throttled') => this.#pause(reason);
     return new ShardCursor(beginning, {
       shardId,
       pages,
       clock,
-      surelyKeptMs: this.#surelyKeptMs,
+      surelyKeptMs: await this.#surelyKeptMs(),
       pause,
     });
   }
@@ -157,8 +158,8 @@ export class KinesisRecordSource implements RecordSource {
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
 
-  get #surelyKeptMs(): number {
-    return surelyKeptMs(this.#options.retentionHours);
+  async #surelyKeptMs(): Promise<number> {
+    return surelyKeptMs(await this.#options.retention.hours());
   }
 }
 

@@ -2,10 +2,11 @@
  * Keeps the tip marks: where the pipeline begins in a shard, when its slice is made, and the end of a shard that is silent for
  * so long that the last record may expire before another comes.
  */
-import { TransientFault } from '../../../core/faults.ts';
-import type { Clock } from '../../../core/ports.ts';
+import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
+import type { Clock, SourceRead } from '../../../core/ports.ts';
 import { comparePositions, type Position, START } from '../../../core/position.ts';
 import type { KinesisRecordSource } from './kinesis-record-source.ts';
+import type { Retention } from './stream-retention.ts';
 import type { TipMarks } from './tip-marks.ts';
 
 export type Observation =
@@ -18,12 +19,14 @@ export type Observation =
   /** The tip was not reached now. */
   | 'unclear'
   /** What follows can no longer be proved: the next record that comes will be taken for a gap. */
-  | 'trimmed';
+  | 'trimmed'
+  /** The shard closed so long ago that the stream no longer has it: nothing will follow. */
+  | 'gone';
 
 export interface KinesisTipsOptions {
   readonly source: KinesisRecordSource;
   readonly marks: TipMarks;
-  readonly retentionHours: number;
+  readonly retention: Retention;
   readonly clock: Clock;
 }
 
@@ -53,13 +56,14 @@ export class KinesisTips {
 
   /** Notes that nothing follows `delivered`, if that is so and was not noted lately. */
   async observe(shardId: string, delivered: Position): Promise<Observation> {
-    const { source, marks, clock, retentionHours } = this.#options;
+    const { marks, clock, retention } = this.#options;
     const isStart = comparePositions(delivered, START) === 0;
     const mark = await marks.read(shardId, delivered);
-    const renewAfterMs = retentionHours * 60 * 60_000 * RENEWAL_SHARE;
+    const renewAfterMs = (await retention.hours()) * 60 * 60_000 * RENEWAL_SHARE;
     const atMs = clock.nowMs();
     if (mark !== null && (mark.oldest !== null || atMs - mark.atMs < renewAfterMs)) return 'known';
-    const read = await source.readAfter(shardId, delivered, 1);
+    const read = await this.#read(shardId, delivered);
+    if (read === null) return 'gone';
     if (read.outcome === 'trimmed') return 'trimmed';
     const [first] = read.records;
     if (first === undefined && !read.reachedTip) return 'unclear';
@@ -67,5 +71,15 @@ export class KinesisTips {
     const oldest = first?.sequenceNumber ?? null;
     await marks.put(shardId, { after: delivered, atMs, oldest });
     return first === undefined ? 'marked' : 'followed';
+  }
+
+  /** Null if the shard is gone. */
+  async #read(shardId: string, delivered: Position): Promise<SourceRead | null> {
+    try {
+      return await this.#options.source.readAfter(shardId, delivered, 1);
+    } catch (fault) {
+      if (fault instanceof ReplayGapFault) return null;
+      throw fault;
+    }
   }
 }

@@ -29,7 +29,7 @@ const CONFIGURATION: [keyof typeof HINTS, string[]][] = [
       ...['CredentialsProviderError', 'ExpiredToken', 'ExpiredTokenException'],
       ...['IncompleteSignature', 'InvalidAccessKeyId', 'InvalidClientTokenId'],
       ...['InvalidSignatureException', 'MissingAuthenticationToken', 'SignatureDoesNotMatch'],
-      'UnrecognizedClientException',
+      ...['UnrecognizedClientException', 'InvalidToken'],
     ],
   ],
   [
@@ -37,7 +37,7 @@ const CONFIGURATION: [keyof typeof HINTS, string[]][] = [
     [
       ...['KMSAccessDeniedException', 'KMSDisabledException', 'KMSInvalidStateException'],
       ...['KMSNotFoundException', 'KMSOptInRequired'],
-      ...['KMS.DisabledException', 'KMS.NotFoundException'],
+      ...['KMS.DisabledException', 'KMS.NotFoundException', 'KMS.KMSInvalidStateException'],
     ],
   ],
 ];
@@ -46,7 +46,13 @@ const PASSING = [
   ...['KMSThrottlingException', 'LimitExceededException', 'ProvisionedThroughputExceededException'],
   ...['RequestLimitExceeded', 'RequestThrottled', 'RequestThrottledException', 'SlowDown'],
   ...['Throttling', 'ThrottlingException', 'TooManyRequestsException', 'ResourceInUseException'],
-  ...['OperationAborted', 'ConditionalRequestConflict', 'RequestTimeout'],
+  ...['KMS.ThrottlingException', 'ResourceConflictException', 'RequestExpired'],
+  ...[
+    'ReplicatedWriteConflictException',
+    'OperationAborted',
+    'ConditionalRequestConflict',
+    'RequestTimeout',
+  ],
   ...['RequestTimeoutException', 'RequestTimeTooSkewed', 'TimeoutError', 'AbortError'],
 ];
 

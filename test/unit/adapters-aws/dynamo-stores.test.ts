@@ -275,6 +275,18 @@ describe('DynamoItemStore', () => {
     expect(batches).toEqual([Array.from({ length: 25 }, (_, at) => `${at}`), ['24'], ['25']]);
   });
 
+  it('goes on as long as something of a batch is done', async () => {
+    let rounds = 0;
+    const { table } = await scriptedAws(({ json }) => {
+      rounds++;
+      return ok({ UnprocessedItems: { flights: json.RequestItems.flights.slice(1) } });
+    });
+    await new DynamoItemStore(table, clock).delete(
+      Array.from({ length: 12 }, (_, at) => `a/${at}`),
+    );
+    expect(rounds).toBe(12);
+  });
+
   it('gives up on deletions that are never processed', async () => {
     const { table } = await scriptedAws(({ json }) => ok({ UnprocessedItems: json.RequestItems }));
     await expect(new DynamoItemStore(table, clock).delete(['a/b'])).rejects.toMatchObject({

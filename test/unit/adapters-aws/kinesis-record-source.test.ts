@@ -34,7 +34,7 @@ class Setting {
     const calls = new AwsCalls({ timeLeftMs, pauseMs: 0 });
     const shards = new ShardList({ client, calls, streamArn: ARN });
     const pages = new KinesisPages({ client, calls, streamArn: ARN, shards, start, clock });
-    const kept = { marks, retentionHours: 24, clock };
+    const kept = { marks, retention: { hours: async () => 24 }, clock };
     const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, callsMax, pauseMs: 0 });
     const tips = new KinesisTips({ ...kept, source });
     return { source, tips, directory: new KinesisShardDirectory(shards, tips) };
@@ -452,7 +452,8 @@ describe('what is not there', () => {
     const setting = new Setting();
     const records = setting.stream.append('a');
     setting.stream.isGone = true;
-    const { source, directory } = setting.connect();
+    const { source, directory, tips } = setting.connect();
+    expect(await tips.observe(SHARD, at(nth(records, 0)))).toBe('gone');
     const refused = source.readAfter(SHARD, at(nth(records, 0)), 9);
     await expect(refused).rejects.toThrow(ReplayGapFault);
     await expect(refused).rejects.toThrow(`no longer has ${SHARD}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TransientFault } from '../../../core/faults.ts';
+import { ConfigurationFault, TransientFault } from '../../../core/faults.ts';
 import type { ResourceEvent } from '../../../functions/admin/activation.ts';
 import { type AdminHandlerPorts, createAdminHandler } from '../../../functions/admin/handler.ts';
 import type { UrlEvent } from '../../../functions/function-url.ts';
@@ -16,6 +16,9 @@ function trial(overrides: Partial<AdminHandlerPorts> = {}) {
     outcome: async () => ({ redriven: ['x'], refused: [], pending: [] }),
     tick: async () => {},
     activate: async () => ({ ordinal: 2 }),
+    emptyBucket: async () => {},
+    patienceMs: 0,
+    pauseMs: 1,
     planHash: HASH,
     put: async (url, body) => {
       answers.push({ url, body: JSON.parse(body) });
@@ -85,14 +88,14 @@ describe('the admin function, asked at its URL', () => {
   });
 
   it.each([
-    [new TransientFault('busy', { hint: 'wait' }), 503, 'try-again', 'busy: wait'],
-    [new Error('broken'), 500, 'internal', 'broken'],
+    [new TransientFault('busy', { hint: 'wait' }), 503, 'try-again', 'TransientFault: busy: wait'],
+    [new Error('broken'), 500, 'internal', 'Error: broken'],
   ] as const)('tells of what the owners throw: %s', async (error, status, code, detail) => {
     const { handler, telemetry } = trial({ checkpoint: () => Promise.reject(error) });
     const result = await handler(post('/v1/checkpoint'));
     expect(JSON.parse(result?.body ?? '')).toMatchObject({ status, code, detail });
     expect(telemetry.lines).toMatchObject([{ error }]);
-    expect(telemetry.metrics.get('Faults')).toBe(1);
+    expect(telemetry.metrics.get('OtherFaults')).toBe(1);
     expect(telemetry.published).toBe(1);
   });
 });
@@ -103,7 +106,7 @@ const RESOURCE: ResourceEvent = {
   StackId: 'stack',
   RequestId: 'request',
   LogicalResourceId: 'ActivePlan',
-  ResourceProperties: { PlanHash: HASH },
+  ResourceProperties: { PlanHash: HASH, OnDelete: 'keep' },
 };
 const NAMES = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'ActivePlan' };
 
@@ -130,14 +133,17 @@ describe('the admin function, asked by CloudFormation', () => {
     const { handler, answers, telemetry } = trial({ activate });
     await handler({ ...RESOURCE, RequestType: 'Update' });
     expect(answers[0]?.body).toMatchObject({ Status: 'FAILED', Reason: 'no table: make one' });
-    expect(telemetry.metrics.get('Faults')).toBe(1);
+    expect(telemetry.metrics.get('OtherFaults')).toBe(1);
   });
 
   it('does not activate another plan than the one that was deployed', async () => {
     let activations = 0;
     const activate = async () => ({ count: activations++ });
     const { handler, answers } = trial({ activate });
-    await handler({ ...RESOURCE, ResourceProperties: { PlanHash: 'b'.repeat(32) } });
+    await handler({
+      ...RESOURCE,
+      ResourceProperties: { PlanHash: 'b'.repeat(32), OnDelete: 'keep' },
+    });
     expect(activations).toBe(0);
     expect(answers[0]?.body).toMatchObject({
       Status: 'FAILED',
@@ -153,4 +159,34 @@ describe('the admin function, asked by CloudFormation', () => {
     expect(activations).toBe(0);
     expect(answers[0]?.body).toMatchObject({ Status: 'SUCCESS' });
   });
+
+  it('tries again for a while: rights take a moment to spread', async () => {
+    let attempts = 0;
+    const activate = async () => {
+      if (++attempts < 3) throw new ConfigurationFault('denied');
+      return { ordinal: 1 };
+    };
+    const { handler, answers } = trial({ activate, patienceMs: 60_000 });
+    await handler(RESOURCE);
+    expect(attempts).toBe(3);
+    expect(answers).toMatchObject([{ body: { Status: 'SUCCESS' } }]);
+  });
+
+  it.each([
+    ['empty', 1],
+    ['keep', 0],
+  ] as const)(
+    'deletes the objects of a stack that goes if that is to be: %s',
+    async (OnDelete, times) => {
+      let emptied = 0;
+      const emptyBucket = async () => {
+        emptied++;
+      };
+      const { handler, answers } = trial({ emptyBucket });
+      const ResourceProperties = { PlanHash: 'of an older plan', OnDelete };
+      await handler({ ...RESOURCE, RequestType: 'Delete', ResourceProperties });
+      expect(emptied).toBe(times);
+      expect(answers).toMatchObject([{ body: { Status: 'SUCCESS' } }]);
+    },
+  );
 });

@@ -18,6 +18,7 @@ const REPORT: DeliveryReport = {
   savedBytes: 567,
   quarantined: 5,
   late: 6,
+  possibleGap: { after: '3', before: '11' },
   rewoundTo: null,
   epoch: 7,
 };
@@ -51,6 +52,7 @@ describe('the aggregate function, observed', () => {
       Flips: 1,
       FlipsRefused: 4,
       CheckpointBytes: 567,
+      GapsPossible: 1,
       BehindMs: 250,
     });
     expect(telemetry.lines).toMatchObject([

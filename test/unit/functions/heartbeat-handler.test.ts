@@ -27,7 +27,7 @@ describe('the heartbeat function', () => {
     const put = () => Promise.reject(error);
     const handler = createHeartbeatHandler({ openRanges: async () => RANGES, put, telemetry });
     await expect(handler()).rejects.toBe(error);
-    expect(telemetry.metrics.get('Faults')).toBe(1);
+    expect(telemetry.metrics.get('OtherFaults')).toBe(1);
     expect(telemetry.published).toBe(1);
   });
 });

@@ -26,9 +26,9 @@ describe('the query function, observed', () => {
     expect(result.statusCode).toBe(500);
     expect(JSON.parse(result.body)).toMatchObject({
       code: 'internal',
-      detail: expect.stringContaining('ConfigurationFault: no table'),
+      detail: 'ConfigurationFault: no table',
     });
-    expect(telemetry.metrics.get('Faults')).toBe(1);
+    expect(telemetry.metrics.get('OtherFaults')).toBe(1);
     expect(telemetry.lines).toMatchObject([{ error, details: { path: EVENT.rawPath } }]);
   });
 });

@@ -124,4 +124,32 @@ describe('activatePlan', () => {
       ],
     });
   });
+
+  it('is the same for all who activate one plan at once', async () => {
+    const context = await world(BEFORE);
+    const activations = await Promise.all([1, 2, 3].map(() => activatePlan(AFTER, context)));
+    expect(activations.map(({ ordinal }) => ordinal)).toEqual([2, 2, 2]);
+  });
+
+  it('fails for all but one of those who activate different plans at once', async () => {
+    const context = await world(null);
+    const plans = [BEFORE, AFTER];
+    const settled = await Promise.allSettled(plans.map((plan) => activatePlan(plan, context)));
+    expect(settled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const lost = settled.find((each) => each.status === 'rejected');
+    expect(lost?.reason).toMatchObject({ name: 'TransientFault' });
+  });
+
+  it.each(['name', 'stream'] as const)(
+    'refuses stores of a pipeline with another %s',
+    async (what) => {
+      const context = await world(BEFORE);
+      const other = parsePlan({ ...planToJson(AFTER), [what]: 'another' });
+      if (!other.ok) throw new Error('the plan is sound');
+      await expect(activatePlan(other.plan, context)).rejects.toMatchObject({
+        name: 'ConfigurationFault',
+        message: expect.stringContaining(`whose ${what} is`),
+      });
+    },
+  );
 });

@@ -25,6 +25,7 @@ describe('a delivery', () => {
     expect(report).toEqual({
       folded: 20,
       rewoundTo: null,
+      possibleGap: null,
       replayed: 0,
       restored: 1,
       flips: 1,
@@ -92,6 +93,20 @@ describe('a batch that does not follow what HEAD holds', () => {
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
 
+  it('is held against one record of the stream where nothing lies between', async () => {
+    const world = new TaskWorld(40);
+    await world.task().deliver(world.records.slice(0, 10), PLENTY);
+    const limits: number[] = [];
+    const source: RecordSource = {
+      readAfter: (shardId, after, limit) => {
+        limits.push(limit);
+        return world.source.readAfter(shardId, after, limit);
+      },
+    };
+    await world.task({ source }).deliver(world.records.slice(10, 20), PLENTY);
+    expect(limits).toEqual([1]);
+  });
+
   it('is held against the stream after a long silence, by a memory that goes on too', async () => {
     const world = new TaskWorld(40);
     const task = world.task();
@@ -104,14 +119,29 @@ describe('a batch that does not follow what HEAD holds', () => {
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
 
-  it('is held against the stream when it is so old that the stream may have trimmed what came before', async () => {
+  it('is held against the stream when it is so old that the stream trims what comes before it', async () => {
     const world = new TaskWorld(40);
     const task = world.task();
     await task.deliver(world.records.slice(0, 10), PLENTY);
-    world.ports.clock.advance(21 * 3_600_000);
+    world.clock.advance(21 * 3_600_000);
+    const report = await task.deliver(world.records.slice(15), PLENTY);
+    expect(report).toMatchObject({ folded: 25, replayed: 5, possibleGap: null });
+    expect(await world.answers(await world.head())).toEqual(world.expected(40));
+  });
+
+  it('goes on, and says that a gap is possible, where the record before it has expired by then', async () => {
+    const world = new TaskWorld(40);
+    const task = world.task();
+    await task.deliver(world.records.slice(0, 10), PLENTY);
+    world.clock.advance(21 * 3_600_000);
+    world.source.trim(SHARD, world.records[9] as StreamRecord);
     world.source.trim(SHARD, world.records[14] as StreamRecord);
-    const delivery = task.deliver(world.records.slice(15), PLENTY);
-    await expect(delivery).rejects.toThrow(ReplayGapFault);
+    const report = await task.deliver(world.records.slice(15), PLENTY);
+    expect(report.possibleGap).toEqual({
+      after: world.records[9]?.sequenceNumber,
+      before: world.records[15]?.sequenceNumber,
+    });
+    expect((await world.head()).digest.count).toBe(35);
   });
 
   it('is refused where the stream no longer has what lies between', async () => {
