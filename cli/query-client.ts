@@ -37,7 +37,8 @@ export async function callQueryApi<T>(
   const isHere = isLoopback(new URL(place.url)) && signer === null;
   const refused = isHere
     ? null
-    : refusedText(response, text, place.url, body !== undefined, signer);
+    : (redirectText(response, place.url) ??
+      refusedText(response, text, place.url, body !== undefined, signer));
   throw new Error(refused ?? messageOf(response.status, text));
 }
 
@@ -119,6 +120,13 @@ function nobodyText({ url }: QueryPlace, isHere: boolean): string {
   const here = `start it with 'tidemark dev', or name another place with --query-url`;
   const there = 'look at the URL, an output of its stack, and at the network of this machine';
   return `nothing answers at ${url}: ${isHere ? here : there}`;
+}
+
+/** A signature is for one place, so who is sent elsewhere is told of it. */
+function redirectText({ status, headers }: Response, url: string): string | null {
+  const location = headers.get('location');
+  if (status < 300 || status > 399 || location === null) return null;
+  return `${url} answered ${status} and leads to ${location}: a signed call does not follow; name that place if you trust it`;
 }
 
 /** What AWS itself answered; null if the API did. */

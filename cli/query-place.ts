@@ -42,7 +42,7 @@ export function adminPlace(options: AdminPlaceOptions, command: Command): QueryP
   );
 }
 
-const FUNCTION_URL_HOST = /^[a-z0-9]+\.lambda-url\.([a-z0-9-]+)\.on\.aws$/;
+const FUNCTION_URL_HOST = /^[a-z0-9]+\.lambda-url\.([a-z0-9-]+)\.on\.aws\.?$/;
 
 function placeOf(
   option: string,
@@ -51,6 +51,17 @@ function placeOf(
   region: string | undefined,
 ): QueryPlace {
   const url = new URL(text);
+  if (region === '') throw new UsageError('--region is empty: name one, or leave it out');
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError(
+      `${option} names a user or a password: calls are signed with AWS credentials, never with these`,
+    );
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new UsageError(
+      `${option} ${text}: the URL alone, without what follows ? or #; commands add their own`,
+    );
+  }
   if (isLoopback(url)) {
     if (!aws) return { url: text, region: null };
     throw new UsageError(

@@ -95,7 +95,7 @@ export const EVENT_TIME_MS_MAX = 253_402_300_799_999;
 /** Rows of one answer: at most, and unless asked otherwise. */
 export const QUERY_LIMIT_MAX = 10_000;
 export const QUERY_LIMIT_DEFAULT = 100;
-/** JSON of one answer's rows, about: a page ends early rather than exceed what Lambda answers (6 MB). */
+/** JSON of one answer's rows as it travels inside JSON, about: a page ends early rather than exceed what Lambda answers (6 MB). */
 export const ANSWER_BYTES_MAX = 4 * MIB;
 /** Memory for the rows of one query that asks for an order: they are merged before the first is known. */
 export const ORDERED_ROWS_BYTES_MAX = 96 * MIB;

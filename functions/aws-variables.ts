@@ -9,6 +9,10 @@ import { formatProblems } from '../core/definition/problem.ts';
 import { ConfigurationFault } from '../core/faults.ts';
 import { PLAN_FILE, START_AT_HORIZON, VARIABLE } from './deployment-contract.ts';
 
+/** A year, which is what a stream keeps at most. */
+const RETENTION_HOURS_MAX = 8760;
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The variable of this name. Throws `ConfigurationFault` without it. */
@@ -30,7 +34,7 @@ export function streamArnOf(variables: Variables): string {
 export function startOf(variables: Variables): typeof START_AT_HORIZON | number {
   const text = required(variables, VARIABLE.start);
   if (text === START_AT_HORIZON) return text;
-  const startMs = Date.parse(text);
+  const startMs = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(startMs)) {
     throw wrong(VARIABLE.start, `${START_AT_HORIZON} or a time in ISO 8601`, text);
   }
@@ -40,18 +44,32 @@ export function startOf(variables: Variables): typeof START_AT_HORIZON | number 
 export function retentionHoursOf(variables: Variables): number {
   const text = required(variables, VARIABLE.retentionHours);
   const hours = Number(text);
-  if (hours >= 24) return hours;
-  throw wrong(VARIABLE.retentionHours, 'hours, 24 or more', text);
+  if (hours >= 24 && hours <= RETENTION_HOURS_MAX) return hours;
+  throw wrong(VARIABLE.retentionHours, 'hours, from 24 to 8760', text);
 }
 
 /** The plan that lies beside the code, in `folder`. */
 export function loadPlan(folder: string): Plan {
-  const path = join(folder, PLAN_FILE);
-  const parsed = parsePlan(JSON.parse(readFileSync(path, 'utf8')));
+  const parsed = parsePlan(readJson(join(folder, PLAN_FILE)));
   if (parsed.ok) return parsed.plan;
   throw new ConfigurationFault(formatProblems(PLAN_FILE, parsed.problems), {
     hint: 'deploy again: code and plan are of different versions',
   });
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigurationFault(
+      `the plan that was deployed with this code cannot be read: ${why}`,
+      {
+        hint: `deploy again: ${PLAN_FILE} is missing or damaged`,
+        cause,
+      },
+    );
+  }
 }
 
 function wrong(name: string, expected: string, found: string): ConfigurationFault {

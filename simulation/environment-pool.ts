@@ -2,7 +2,8 @@
  * The environments of the aggregate function. Any free one gets any invocation; a new one begins where none is free and fewer
  * run than may, or, now and then, although others are free.
  */
-import type { AggregateEvent, AggregateHandler } from '../functions/aggregate/handler.ts';
+import type { AggregateEvent } from '../functions/aggregate/aggregate-event.ts';
+import type { AggregateHandler } from '../functions/aggregate/handler.ts';
 import type { Connection, Wire } from './connection.ts';
 import {
   type EnvironmentHabits,

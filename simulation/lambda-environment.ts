@@ -3,7 +3,8 @@
  * invocation that takes too long ends for its caller; the process is killed, or lives on as a zombie and finishes later
  * what it had begun.
  */
-import type { AggregateEvent, AggregateHandler } from '../functions/aggregate/handler.ts';
+import type { AggregateEvent } from '../functions/aggregate/aggregate-event.ts';
+import type { AggregateHandler } from '../functions/aggregate/handler.ts';
 import { Connection, type Wire } from './connection.ts';
 import type { Random } from './random.ts';
 

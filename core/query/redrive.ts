@@ -161,6 +161,15 @@ function readIds(ids: unknown): readonly string[] {
 }
 
 function describe(value: unknown): string {
-  const text = JSON.stringify(value) ?? typeof value;
+  const text = shownJson(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** What is nested too deep to be written has no text. */
+export function shownJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value;
+  } catch {
+    return typeof value;
+  }
 }

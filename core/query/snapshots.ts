@@ -9,6 +9,7 @@ import { parseHead } from '../checkpoint/head.ts';
 import { blobKey } from '../checkpoint/names.ts';
 import { type Checkpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
+import { ReplayGapFault } from '../faults.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
 import type { CheckpointStore, RecordSource } from '../ports.ts';
 import { START } from '../position.ts';
@@ -67,8 +68,14 @@ export class Snapshots {
   }
 
   async #hasRecords(shardId: string): Promise<boolean> {
-    const first = await this.#source.readAfter(shardId, START, 1);
-    return first.outcome === 'trimmed' || first.records.length > 0;
+    try {
+      const first = await this.#source.readAfter(shardId, START, 1);
+      return first.outcome === 'trimmed' || first.records.length > 0;
+    } catch (fault) {
+      // The shard closed without a record so long ago that the stream no longer has it.
+      if (fault instanceof ReplayGapFault) return false;
+      throw fault;
+    }
   }
 
   /** What a token names; null if it is not there, or no longer. */

@@ -62,7 +62,7 @@ export function viewAnswer(
   let byteLength = 0;
   for (const row of page.rows) {
     const answered = answerRow(request, row, windows, snapshot);
-    byteLength += encodeText(JSON.stringify(answered)).length;
+    byteLength += bytesInside(JSON.stringify(answered));
     if (rows.length > 0 && byteLength > ANSWER_BYTES_MAX) break;
     rows.push(answered);
   }
@@ -83,6 +83,11 @@ export function viewAnswer(
     rows,
     next: hasMore && last !== undefined ? nextToken(request, snapshot, last, nowMs) : null,
   };
+}
+
+/** Bytes of a JSON text as it travels from a function: as a string inside JSON, where quotes and backslashes are two. */
+function bytesInside(json: string): number {
+  return encodeText(json).length + (json.match(/["\\]/g)?.length ?? 0);
 }
 
 function answerRow(

@@ -52,7 +52,7 @@ function refuse({ rawPath, headers = {}, requestContext }: UrlEvent): QueryProbl
     return { status: 405, title: 'Method Not Allowed', code: 'method-not-allowed', detail };
   }
   const type = headers['content-type'] ?? '';
-  if (/^application\/json(?:$|;)/.test(type)) return null;
+  if (/^application\/json\s*(?:$|;)/i.test(type)) return null;
   const detail = `${rawPath} needs 'content-type: application/json', not '${type}'.`;
   return { status: 400, title: 'Bad Request', code: 'content-type', detail };
 }

@@ -2,6 +2,7 @@
  * `POST /v1/checkpoint`: a base of every slice, now.
  */
 import { type Asked, asked, refuse } from '../../core/query/query-problem.ts';
+import { shownJson } from '../../core/query/redrive.ts';
 import { resultOf, type UrlResult } from '../function-url.ts';
 
 export interface CheckpointedSlice {
@@ -24,7 +25,7 @@ function checkBody(body: unknown): Asked<null> {
   return asked(() => {
     if (isEmptyObject(body)) return null;
     // There is nothing to choose yet, and what is not known is not ignored.
-    const found = JSON.stringify(body).slice(0, 40);
+    const found = shownJson(body).slice(0, 40);
     const where = { path: 'body', expected: '{}', found };
     return refuse('unknown-member', 'The body has to be an empty object.', where);
   });

@@ -3,6 +3,7 @@
  * become a slice's owner.
  */
 import { type Head, parseHead } from '../../core/checkpoint/head.ts';
+import { parseHeads } from '../../core/checkpoint/parse-heads.ts';
 import type { CheckpointStore } from '../../core/ports.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import { fewAtOnce } from '../few-at-once.ts';
@@ -27,13 +28,16 @@ export class SliceOwners {
 
   /** Has every slice complete an epoch with a base. Throws the first failure, when all have been tried. */
   async checkpoint(): Promise<CheckpointedSlice[]> {
-    const heads = (await this.#ports.heads.listHeads()).map(parseHead);
+    const { heads, failures } = parseHeads(await this.#ports.heads.listHeads());
     const live = heads.filter(({ status }) => status !== 'SEALED');
     const results = await fewAtOnce(live, ASKED_AT_ONCE, (head) => this.#checkpoint(head));
-    return results.map((result) => {
-      if (result.status === 'rejected') throw result.reason;
-      return result.value;
+    const done = results.flatMap((result) => {
+      if (result.status === 'fulfilled') return [result.value];
+      failures.push(result.reason);
+      return [];
     });
+    if (failures.length > 0) throw failures[0];
+    return done;
   }
 
   /** Has a slice look into its inbox. What its owner throws is logged: the request stays, and the next tick comes to it. */

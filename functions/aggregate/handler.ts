@@ -4,15 +4,8 @@
 import type { Aggregator } from '../../core/aggregator.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import type { InvocationContext } from '../invocation-context.ts';
-import { type KinesisEvent, shardBatches } from './kinesis-event.ts';
-
-/** Asks something of one shard's slice: see `SliceTask`. */
-export interface SliceEvent {
-  readonly tidemark: 'checkpoint' | 'recover' | 'tick';
-  readonly shardId: string;
-}
-
-export type AggregateEvent = KinesisEvent | SliceEvent;
+import { type AggregateEvent, assertKnown } from './aggregate-event.ts';
+import { shardBatches } from './kinesis-event.ts';
 
 export type AggregateHandler = (
   event: AggregateEvent,
@@ -22,6 +15,7 @@ export type AggregateHandler = (
 export function createAggregateHandler(aggregator: Aggregator): AggregateHandler {
   return async (event, context) => {
     const timeLeftMs = () => context.getRemainingTimeInMillis();
+    assertKnown(event);
     if ('tidemark' in event) return [await aggregator[event.tidemark](event.shardId, timeLeftMs)];
     const reports: DeliveryReport[] = [];
     for (const { shardId, records } of shardBatches(event)) {

@@ -6,7 +6,9 @@ import type { Clock } from '../../core/ports.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import { METRIC } from '../deployment-contract.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { AggregateEvent, AggregateHandler } from './handler.ts';
+import type { AggregateEvent } from './aggregate-event.ts';
+import type { AggregateHandler } from './handler.ts';
+import type { KinesisEventRecord } from './kinesis-event.ts';
 
 export function observed(
   handler: AggregateHandler,
@@ -42,16 +44,18 @@ interface Subject {
   readonly lastArrivalMs: number | null;
 }
 
+/** Of whatever was sent: what it is will be judged later. */
 function subjectOf(event: AggregateEvent): Subject {
-  if ('tidemark' in event) {
+  if (typeof event === 'object' && event !== null && 'tidemark' in event) {
     const { tidemark, shardId } = event;
-    return { asked: tidemark, details: nameOf(shardId), lastArrivalMs: null };
+    return { asked: String(tidemark), details: nameOf(String(shardId)), lastArrivalMs: null };
   }
-  const { length } = event.Records;
-  const first = event.Records[0];
-  const last = event.Records[length - 1];
-  if (first === undefined || last === undefined) {
-    return { asked: 'deliver', details: { records: 0 }, lastArrivalMs: null };
+  const records = Array.isArray(event?.Records) ? event.Records : [];
+  const { length } = records;
+  const first = records[0];
+  const last = records[length - 1];
+  if (!isKinesis(first) || !isKinesis(last)) {
+    return { asked: 'deliver', details: { records: length }, lastArrivalMs: null };
   }
   const shardId = first.eventID.slice(0, first.eventID.indexOf(':'));
   return {
@@ -64,6 +68,10 @@ function subjectOf(event: AggregateEvent): Subject {
     },
     lastArrivalMs: last.kinesis.approximateArrivalTimestamp * 1000,
   };
+}
+
+function isKinesis(record: unknown): record is KinesisEventRecord {
+  return (record as KinesisEventRecord | undefined)?.kinesis !== undefined;
 }
 
 function nameOf(shardId: string): object {

@@ -3,7 +3,8 @@
  * yet get one that way, silent shards are looked at so that it stays known that nothing is missing there, and the state of
  * the whole is measured.
  */
-import { type Head, parseHead } from '../../core/checkpoint/head.ts';
+import type { Head } from '../../core/checkpoint/head.ts';
+import { parseHeads } from '../../core/checkpoint/parse-heads.ts';
 import type { CheckpointStore, Clock } from '../../core/ports.ts';
 import type { Position } from '../../core/position.ts';
 import { fewAtOnce } from '../few-at-once.ts';
@@ -31,22 +32,24 @@ const SILENCE_MS = 3_600_000;
 /** Throws what was met first, after all has been tried. */
 export async function tickPipeline(ports: TickPorts): Promise<void> {
   const { clock, telemetry } = ports;
-  const heads = (await ports.heads.listHeads()).map(parseHead);
+  const { heads, failures } = parseHeads(await ports.heads.listHeads());
   const live = heads.filter(({ status }) => status !== 'SEALED');
   const ages = await fewAtOnce(live, LOOKS_AT_ONCE, ports.behindMs);
   const known = ages.flatMap((age) => (age.status === 'fulfilled' ? [age.value ?? 0] : []));
   measurePipeline(heads, known, telemetry);
   // Shards that take records, and those whose slices may still have something to do.
-  const open = await ports.openShardIds();
-  const shardIds = [...new Set([...open, ...live.map(({ shardId }) => shardId)])].sort();
-  const ticks = await fewAtOnce(shardIds, TICKS_AT_ONCE, ports.tick);
+  const [open] = await Promise.allSettled([ports.openShardIds()]);
+  const isListed = open.status === 'fulfilled';
+  const shardIds = [...(isListed ? open.value : []), ...live.map(({ shardId }) => shardId)];
+  const ticks = await fewAtOnce([...new Set(shardIds)].sort(), TICKS_AT_ONCE, ports.tick);
   const silent = heads.filter(
     ({ deliveredArrivalMs }) => clock.nowMs() - deliveredArrivalMs > SILENCE_MS,
   );
   const looks = await fewAtOnce(silent, LOOKS_AT_ONCE, ({ shardId, delivered }) =>
     ports.observeTip(shardId, delivered),
   );
-  for (const result of [...ages, ...ticks, ...looks]) {
-    if (result.status === 'rejected') throw result.reason;
+  for (const result of [...ages, ...ticks, ...looks, open]) {
+    if (result.status === 'rejected') failures.push(result.reason);
   }
+  if (failures.length > 0) throw failures[0];
 }

@@ -9,12 +9,13 @@ import { type Contract, describeContract, type World } from './contract.ts';
 const SHARD = 'shardId-000000000007';
 
 function markAfter(sequenceNumber: string, atMs: number): TipMark {
-  return { after: { sequenceNumber, subSequence: 0 }, atMs, oldest: null };
+  return { after: { sequenceNumber, subSequence: 0 }, atMs, keptMs: 82_800_000, oldest: null };
 }
 
 const startMark = (atMs: number, oldest: string | null): TipMark => ({
   after: START,
   atMs,
+  keptMs: 601_200_000,
   oldest,
 });
 

@@ -71,8 +71,9 @@ describe('a function whose settings are wrong', () => {
   it.each([
     [VARIABLE.streamArn, 'flights', 'the ARN of a Kinesis stream'],
     [VARIABLE.start, 'LATEST', 'TRIM_HORIZON or a time in ISO 8601'],
-    [VARIABLE.retentionHours, '12', 'hours, 24 or more'],
-    [VARIABLE.retentionHours, 'a week', 'hours, 24 or more'],
+    [VARIABLE.retentionHours, '12', 'hours, from 24 to 8760'],
+    [VARIABLE.retentionHours, 'a week', 'hours, from 24 to 8760'],
+    [VARIABLE.start, '5', 'TRIM_HORIZON or a time in ISO 8601'],
   ])('refuses %s = %s', (variable, value, expected) => {
     const told = load('aggregate', { ...VARIABLES, [variable]: value });
     expect(told).toContain(`ConfigurationFault | ${variable} is '${value}', expected ${expected}`);

@@ -42,7 +42,7 @@ function keyOf(shardId: string, after: Position): ItemKey {
   return { pk: `tip#${keyOfText(shardId)}`, sk: isStart ? 'start' : 'last' };
 }
 
-function itemOf(shardId: string, { after, atMs, oldest }: TipMark): Item {
+function itemOf(shardId: string, { after, atMs, keptMs, oldest }: TipMark): Item {
   const { pk, sk } = keyOf(shardId, after);
   return {
     pk: { S: pk },
@@ -50,6 +50,7 @@ function itemOf(shardId: string, { after, atMs, oldest }: TipMark): Item {
     sequenceNumber: textValue(after.sequenceNumber),
     subSequence: numberValue(after.subSequence),
     atMs: numberValue(atMs),
+    keptMs: numberValue(keptMs),
     ...(oldest === null ? {} : { oldest: textValue(oldest) }),
   };
 }
@@ -61,6 +62,7 @@ function parseItem(item: Item): TipMark {
       subSequence: numberOf(item, 'subSequence'),
     },
     atMs: numberOf(item, 'atMs'),
+    keptMs: numberOf(item, 'keptMs'),
     oldest: item['oldest'] === undefined ? null : textOf(item, 'oldest'),
   };
 }

@@ -18,7 +18,7 @@ import {
   ShardCursor,
 } from './shard-cursor.ts';
 import type { Retention } from './stream-retention.ts';
-import { surelyKeptMs, type TipMarks } from './tip-marks.ts';
+import { surelyKeptMs, type TipMark, type TipMarks } from './tip-marks.ts';
 
 export interface KinesisSourceOptions {
   readonly pages: KinesisPages;
@@ -41,10 +41,15 @@ const PAUSE_MS = 200;
 const THROTTLED_PAUSES = 5;
 const WARM_CURSORS_MAX = 16;
 
+interface WarmCursor {
+  readonly after: string;
+  readonly cursor: ShardCursor;
+}
+
 export class KinesisRecordSource implements RecordSource {
   readonly #options: KinesisSourceOptions;
   /** By shard, the cursor that stands after a record that was given out. Each is used by one read at a time. */
-  readonly #warm = new Map<string, { readonly after: string; readonly cursor: ShardCursor }>();
+  readonly #warm = new Map<string, WarmCursor>();
 
   constructor(options: KinesisSourceOptions) {
     this.#options = options;
@@ -57,7 +62,9 @@ export class KinesisRecordSource implements RecordSource {
   async readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
     const warm = this.#warm.get(shardId);
     this.#warm.delete(shardId);
-    if (warm?.after === after.sequenceNumber) {
+    // What a cursor proves stands on the retention that it was made under.
+    const isSound = warm !== undefined && warm.cursor.keptMs === (await this.#surelyKeptMs());
+    if (isSound && warm.after === after.sequenceNumber) {
       const read = await warm.cursor.read(this.#bounds(limit));
       if (read.outcome === 'records') return this.#answer(shardId, after, warm.cursor, read);
     }
@@ -80,14 +87,14 @@ export class KinesisRecordSource implements RecordSource {
     if (read.outcome === 'records') return this.#answer(shardId, after, cursor, read);
     const mark = await this.#options.marks.read(shardId, after);
     if (mark === null) return trimmed(read);
-    const soundUntilMs = mark.atMs + (await this.#surelyKeptMs());
+    const soundUntilMs = await this.#soundUntilMs(mark);
     return this.#readMarked(shardId, after, limit, { kind: 'horizon', soundUntilMs });
   }
 
   async #readStart(shardId: string, limit: number): Promise<SourceRead> {
     const mark = await this.#options.marks.read(shardId, START);
     if (mark === null) return this.#readUnmarked(shardId);
-    const soundUntilMs = mark.atMs + (await this.#surelyKeptMs());
+    const soundUntilMs = await this.#soundUntilMs(mark);
     const beginning: CursorBeginning =
       mark.oldest === null
         ? { kind: 'start', soundUntilMs }
@@ -156,6 +163,11 @@ export class KinesisRecordSource implements RecordSource {
     const { pauseMs = PAUSE_MS } = this.#options;
     const ms = reason === 'next' ? pauseMs : pauseMs * THROTTLED_PAUSES;
     await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  /** Nothing that follows the mark expires before that. */
+  async #soundUntilMs({ atMs, keptMs }: TipMark): Promise<number> {
+    return atMs + Math.min(keptMs, await this.#surelyKeptMs());
   }
 
   async #surelyKeptMs(): Promise<number> {

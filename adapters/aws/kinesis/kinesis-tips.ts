@@ -7,7 +7,7 @@ import type { Clock, SourceRead } from '../../../core/ports.ts';
 import { comparePositions, type Position, START } from '../../../core/position.ts';
 import type { KinesisRecordSource } from './kinesis-record-source.ts';
 import type { Retention } from './stream-retention.ts';
-import type { TipMarks } from './tip-marks.ts';
+import { surelyKeptMs, type TipMarks } from './tip-marks.ts';
 
 export type Observation =
   /** The mark is young enough, or speaks of a record that is there. */
@@ -42,7 +42,8 @@ export class KinesisTips {
 
   /** Notes where the pipeline begins in a shard, once: a later call changes nothing. */
   async begin(shardId: string): Promise<void> {
-    const { source, marks, clock } = this.#options;
+    const { source, marks, clock, retention } = this.#options;
+    const keptMs = surelyKeptMs(await retention.hours());
     const atMs = clock.nowMs();
     const { first, reachedTip } = await source.readFirst(shardId);
     if (first === null && !reachedTip) {
@@ -51,7 +52,7 @@ export class KinesisTips {
       });
     }
     const oldest = first?.sequenceNumber ?? null;
-    await marks.create(shardId, { after: START, atMs, oldest });
+    await marks.create(shardId, { after: START, atMs, keptMs, oldest });
   }
 
   /** Notes that nothing follows `delivered`, if that is so and was not noted lately. */
@@ -59,7 +60,9 @@ export class KinesisTips {
     const { marks, clock, retention } = this.#options;
     const isStart = comparePositions(delivered, START) === 0;
     const mark = await marks.read(shardId, delivered);
-    const renewAfterMs = (await retention.hours()) * 60 * 60_000 * RENEWAL_SHARE;
+    const hours = await retention.hours();
+    const keptMs = surelyKeptMs(hours);
+    const renewAfterMs = hours * 60 * 60_000 * RENEWAL_SHARE;
     const atMs = clock.nowMs();
     if (mark !== null && (mark.oldest !== null || atMs - mark.atMs < renewAfterMs)) return 'known';
     const read = await this.#read(shardId, delivered);
@@ -69,7 +72,7 @@ export class KinesisTips {
     if (first === undefined && !read.reachedTip) return 'unclear';
     if (first !== undefined && !isStart) return 'followed';
     const oldest = first?.sequenceNumber ?? null;
-    await marks.put(shardId, { after: delivered, atMs, oldest });
+    await marks.put(shardId, { after: delivered, atMs, keptMs, oldest });
     return first === undefined ? 'marked' : 'followed';
   }
 

@@ -71,6 +71,10 @@ export class ShardCursor {
     this.#soundUntilMs = beginning.kind === 'record' ? -Infinity : beginning.soundUntilMs;
   }
 
+  get keptMs(): number {
+    return this.#options.surelyKeptMs;
+  }
+
   /** True if it has an iterator to go on with, which saves the way back to the last record. */
   get isOpen(): boolean {
     return this.#iterator !== null;

@@ -9,6 +9,8 @@ export interface TipMark {
   readonly after: Position;
   /** Before the shard was read, by the reader's clock. */
   readonly atMs: number;
+  /** How long a record was surely kept then: a retention that is raised later does not bring back what has expired. */
+  readonly keptMs: number;
   /**
    * Null: at `atMs` nothing followed `after`. Otherwise `after` is START, where the pipeline begins, and this is the sequence
    * number of the first record there: true for ever.

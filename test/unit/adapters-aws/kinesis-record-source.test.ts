@@ -17,6 +17,8 @@ const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 class Setting {
   ms = NOW_MS;
   leftMs = 60_000;
+  /** Retention, as the stream says it. */
+  hours = 24;
   readonly stream = new FakeKinesis({ nowMs: () => this.ms });
   readonly marks = new MemoryTipMarks();
   readonly start: PipelineStart;
@@ -34,7 +36,7 @@ class Setting {
     const calls = new AwsCalls({ timeLeftMs, pauseMs: 0 });
     const shards = new ShardList({ client, calls, streamArn: ARN });
     const pages = new KinesisPages({ client, calls, streamArn: ARN, shards, start, clock });
-    const kept = { marks, retention: { hours: async () => 24 }, clock };
+    const kept = { marks, retention: { hours: async () => this.hours }, clock };
     const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, callsMax, pauseMs: 0 });
     const tips = new KinesisTips({ ...kept, source });
     return { source, tips, directory: new KinesisShardDirectory(shards, tips) };
@@ -318,7 +320,7 @@ describe('tip marks', () => {
     setting.stream.faults.push('cut', 'empty');
     expect(await setting.connect({ callsMax: 2 }).tips.observe(SHARD, first)).toBe('unclear');
     expect(await setting.connect().tips.observe(SHARD, last)).toBe('marked');
-    const mark = { after: last, atMs: NOW_MS, oldest: null };
+    const mark = { after: last, atMs: NOW_MS, keptMs: 23 * HOUR_MS, oldest: null };
     expect(await setting.marks.read(SHARD, last)).toEqual(mark);
     const callsBefore = setting.stream.calls.length;
     setting.passHours(5.9);
@@ -458,5 +460,34 @@ describe('what is not there', () => {
     await expect(refused).rejects.toThrow(ReplayGapFault);
     await expect(refused).rejects.toThrow(`no longer has ${SHARD}`);
     await expect(directory.hashRange(SHARD)).rejects.toThrow(ConfigurationFault);
+  });
+});
+
+describe('a retention that changes', () => {
+  it('makes a warm cursor begin again: what it would prove stood on the one before', async () => {
+    const setting = new Setting();
+    setting.hours = 168;
+    const { source } = setting.connect();
+    const records = setting.stream.append(...'abcdef');
+    expect(shown(await source.readAfter(SHARD, at(nth(records, 0)), 2), records)).toBe('bc');
+    setting.hours = 24;
+    setting.passHours(25);
+    setting.stream.horizon = 5;
+    expect(shown(await source.readAfter(SHARD, at(nth(records, 2)), 2), records)).toBe(
+      'trimmed to f',
+    );
+  });
+
+  it('does not make a mark prove more than it could when it was put', async () => {
+    const setting = new Setting();
+    const records = setting.stream.append('a');
+    const first = at(nth(records, 0));
+    expect(await setting.connect().tips.observe(SHARD, first)).toBe('marked');
+    const later = setting.stream.append(...'bc');
+    setting.passHours(30);
+    setting.stream.horizon = 2;
+    setting.hours = 168;
+    const read = await setting.connect().source.readAfter(SHARD, first, 9);
+    expect(shown(read, [...records, ...later])).toBe('trimmed to c');
   });
 });

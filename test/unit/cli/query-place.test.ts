@@ -103,6 +103,20 @@ describe('an admin place', () => {
     expect(parse(args).region).toBe(url === ADMIN ? 'eu-west-1' : null);
   });
 
+  it.each([
+    ['a query', `${ADMIN}?x=1`, 'the URL alone'],
+    ['a fragment', `${ADMIN}#top`, 'the URL alone'],
+    ['a password', ADMIN.replace('https://', 'https://user:secret@'), 'never with these'],
+  ])('has no %s', (_, url, message) => {
+    expect(() => parse(['--admin-url', url])).toThrow(UsageError);
+    expect(() => parse(['--admin-url', url])).toThrow(message);
+    expect(() => parse(['--admin-url', url])).not.toThrow('secret');
+  });
+
+  it('is not in a region without a name', () => {
+    expect(() => parse(['--admin-url', ADMIN, '--region', ''])).toThrow('--region is empty');
+  });
+
   it('is not where queries of AWS go', () => {
     expect(() => parse(['--query-url', READS])).toThrow(UsageError);
     expect(() => parse(['--query-url', READS])).toThrow('with --admin-url or TIDEMARK_ADMIN_URL');

@@ -46,6 +46,14 @@ async function ask(event: UrlEvent, overrides: Partial<AdminHandlerPorts> = {}) 
 }
 
 describe('the admin function, asked at its URL', () => {
+  it.each(['Application/JSON', 'application/json ; charset=utf-8'])(
+    'takes a body of type %s',
+    async (type) => {
+      const event = post('/v1/checkpoint', '{}', { headers: { 'content-type': type } });
+      expect(await ask(event)).toMatchObject({ status: 200 });
+    },
+  );
+
   it('answers a checkpoint and a redrive', async () => {
     expect(await ask(post('/v1/checkpoint'))).toEqual({
       status: 200,
@@ -82,6 +90,12 @@ describe('the admin function, asked at its URL', () => {
       'unknown-parameter',
     ],
     ['a redrive of nothing', post('/v1/quarantine/redrive'), 400, 'wrong-body'],
+    [
+      'a body that is nested too deep',
+      post('/v1/quarantine/redrive', '['.repeat(200_000) + ']'.repeat(200_000)),
+      400,
+      'wrong-body',
+    ],
     ['another content type', post('/v1/checkpoint', '{}', { headers: {} }), 400, 'content-type'],
   ] as const)('refuses %s', async (_, event, status, code) => {
     expect(await ask(event)).toMatchObject({ status, json: { status, code } });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HeldFault, TransientFault } from '../../../core/faults.ts';
 import type { DeliveryReport } from '../../../core/task/delivery-report.ts';
-import type { AggregateEvent } from '../../../functions/aggregate/handler.ts';
+import type { AggregateEvent } from '../../../functions/aggregate/aggregate-event.ts';
+import { createAggregateHandler } from '../../../functions/aggregate/handler.ts';
 import { kinesisEventRecord } from '../../../functions/aggregate/kinesis-event.ts';
 import { observed } from '../../../functions/aggregate/observed.ts';
 import { TrialTelemetry } from './trial-telemetry.ts';
@@ -89,6 +90,21 @@ describe('the aggregate function, observed', () => {
     await expect(failing(EVENT, context)).rejects.toBe(error);
     expect(Object.fromEntries(telemetry.metrics)).toEqual({ [metric]: 1 });
     expect(telemetry.lines).toMatchObject([{ message: 'deliver failed', error }]);
+    expect(telemetry.published).toBe(1);
+  });
+
+  it.each([
+    ['nothing', null],
+    ['an empty object', {}],
+    ['a queue’s message', { Records: [{ messageId: '1', body: '{}' }] }],
+    ['a request without a shard', { tidemark: 'tick' }],
+    ['a request for what an object has anyway', { tidemark: 'constructor', shardId: 's' }],
+  ])('refuses %s by name, and counts it', async (_, event) => {
+    const telemetry = new TrialTelemetry();
+    const handler = createAggregateHandler({} as never);
+    const asked = observed(handler, telemetry, clock)(event as never, context);
+    await expect(asked).rejects.toMatchObject({ name: 'ConfigurationFault' });
+    expect(telemetry.metrics.get('Faults')).toBe(1);
     expect(telemetry.published).toBe(1);
   });
 });

@@ -105,4 +105,19 @@ describe('the tick function', () => {
       name: 'NewerFormatFault',
     });
   });
+
+  it('ticks what it can where a HEAD is damaged or the shards cannot be listed', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight);
+    await world.deliver(1, flight);
+    const listHeads = async () =>
+      (await world.heads.listHeads()).map((item, index) =>
+        index === 0 ? { ...item, body: new Uint8Array(3) } : item,
+      );
+    const openShardIds = () => Promise.reject(new Error('throttled'));
+    const { handler, ticked, telemetry } = trial(world, { heads: { listHeads }, openShardIds });
+    await expect(handler()).rejects.toMatchObject({ name: 'CorruptStateFault' });
+    expect(ticked).toEqual([shardIdOf(1)]);
+    expect(telemetry.metrics.get('OtherFaults')).toBe(1);
+  });
 });

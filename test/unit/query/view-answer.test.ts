@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ReplayGapFault } from '../../../core/faults.ts';
 import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
+import type { RecordSource } from '../../../core/ports.ts';
 import { RunCache } from '../../../core/query/run-cache.ts';
 import { Snapshots } from '../../../core/query/snapshots.ts';
 import { viewAnswer } from '../../../core/query/view-answer.ts';
@@ -52,6 +54,33 @@ describe('the answer of a view', () => {
     const { rows } = await answerOf(world.queries, 'in_all');
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatchObject({ key: {}, window: null, values: { flights: 4, total: 113 } });
+  });
+
+  it('ends a page before what travels inside JSON is more than Lambda answers', async () => {
+    // Each quote in a key is two bytes in the answer, and four in what the function returns.
+    const origins = Array.from({ length: 3_000 }, (_, index) => `${'"'.repeat(800)}${index}`);
+    for (let from = 0; from < origins.length; from += 500) {
+      const some = origins.slice(from, from + 500);
+      await world.deliver(0, ...some.map((origin) => flight(2_500, origin, 1)));
+    }
+    const answer = await answerOf(world.queries, 'by_origin', { limit: '10000' });
+    expect(answer.next).not.toBeNull();
+    const payload = JSON.stringify({ body: JSON.stringify(answer) });
+    expect(payload.length).toBeLessThan(6 * 1024 * 1024);
+    expect(payload.length).toBeGreaterThan(3 * 1024 * 1024);
+  });
+
+  it('leaves the shard of an empty slice out that the stream no longer has', async () => {
+    await world.openSlice(2);
+    const source: RecordSource = {
+      readAfter: async (shardId, after, limit) => {
+        if (shardId === shardIdOf(2)) throw new ReplayGapFault('the shard is gone');
+        return world.source.readAfter(shardId, after, limit);
+      },
+    };
+    const { rows, watermark } = await answerOf(world.newQueries({ source }), 'by_origin');
+    expect(rows.length).toBeGreaterThan(0);
+    expect(watermark).not.toBeNull();
   });
 
   it('says nothing of groups without values but null', async () => {
