@@ -1,6 +1,6 @@
 /**
  * Alarms, and the topic that they go to. docs/operations.md says what to do at each. `HeldFault` counts in none: it passes with
- * the deploy or recovery that causes it, and if it does not, `behind` tells.
+ * the deploy that causes it, and if it does not, `Behind` and `CheckpointAge` tell.
  *
  * The topic is not encrypted: CloudWatch cannot publish to one with the key that AWS manages, and an alarm's text holds no data.
  */
@@ -45,8 +45,8 @@ interface AlarmSpec {
   /** The alarm rings at this or more, in each of `periods`. */
   readonly threshold: number;
   readonly periods: number;
-  readonly isBelow?: boolean;
-  readonly isMissingBad?: boolean;
+  /** It tells when there is no data any more, and not when there is none yet: at a first deploy there cannot be. */
+  readonly isOfSilence?: boolean;
 }
 
 export class PipelineAlarms extends Construct {
@@ -66,21 +66,21 @@ export class PipelineAlarms extends Construct {
     this.alarms = alarmSpecs(settings, watched)
       // Emulators have no metric math.
       .filter(({ metric }) => target === 'aws' || !(metric instanceof MathExpression))
-      .map(({ id, what, metric, threshold, periods, isBelow, isMissingBad }) => {
+      .map(({ id, what, metric, threshold, periods, isOfSilence = false }) => {
         const alarm = new Alarm(this, id, {
           ...explicitName(settings, 'alarmName', id.toLowerCase()),
           alarmDescription: `Tidemark ${plan.name}: ${what} What to do: docs/operations.md, "${id}".`,
           metric,
           threshold,
           evaluationPeriods: periods,
-          comparisonOperator: isBelow
+          comparisonOperator: isOfSilence
             ? ComparisonOperator.LESS_THAN_THRESHOLD
             : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-          treatMissingData: isMissingBad
-            ? TreatMissingData.BREACHING
-            : TreatMissingData.NOT_BREACHING,
+          treatMissingData: isOfSilence ? TreatMissingData.MISSING : TreatMissingData.NOT_BREACHING,
         });
         alarm.addAlarmAction(action);
+        // A new alarm is in that state: only a change to it tells.
+        if (isOfSilence) alarm.addInsufficientDataAction(action);
         alarm.addOkAction(action);
         return alarm;
       });
@@ -127,7 +127,7 @@ function freshnessAlarms(
     },
     {
       id: 'CheckpointAge',
-      what: 'a record has been in no checkpoint for ten minutes.',
+      what: 'a record of some shard has waited for a checkpoint for ten minutes.',
       metric: metrics.ownMetric(serviceName, 'checkpointAgeMs', Stats.MAXIMUM),
       threshold: CHECKPOINT_AGE_MS_MAX,
       periods: 1,
@@ -144,12 +144,11 @@ function freshnessAlarms(
     },
     {
       id: 'TickMissing',
-      what: 'no tick has looked after the slices for fifteen minutes.',
+      what: 'no tick looks after the slices any more (the state is INSUFFICIENT_DATA then).',
       metric: metrics.ownMetric(serviceName, 'slices', Stats.SAMPLE_COUNT),
       threshold: 1,
       periods: 3,
-      isBelow: true,
-      isMissingBad: true,
+      isOfSilence: true,
     },
   ];
 }
@@ -168,14 +167,28 @@ function failureAlarms(
     },
     {
       id: 'Faults',
-      what: 'invocations fail, and go on failing.',
+      what: 'invocations of the aggregate function fail, and go on failing.',
       metric: metrics.ownMetric(name, 'faults', Stats.SUM),
       threshold: 1,
       periods: 2,
     },
     {
+      id: 'OtherFaults',
+      what: 'query, admin, tick or heartbeat cannot do what they should, and go on failing.',
+      metric: metrics.ownMetric(name, 'otherFaults', Stats.SUM),
+      threshold: 1,
+      periods: 2,
+    },
+    {
+      id: 'FunctionErrors',
+      what: 'invocations of query, admin, tick or heartbeat end without an answer.',
+      metric: metrics.otherErrors(functions),
+      threshold: 1,
+      periods: 2,
+    },
+    {
       id: 'Deaths',
-      what: 'invocations are killed: out of memory or of time.',
+      what: 'invocations of the aggregate function are killed: out of memory or of time.',
       metric: metrics.deaths(name, functions, Duration.minutes(15)),
       threshold: DEATHS_MIN,
       periods: 1,
@@ -188,6 +201,13 @@ function failureAlarms(
       periods: 2,
     },
     {
+      id: 'GapsPossible',
+      what: 'records may have expired before anything could look at them.',
+      metric: metrics.ownMetric(name, 'gapsPossible', Stats.SUM),
+      threshold: 1,
+      periods: 1,
+    },
+    {
       id: 'OnFailure',
       what: 'records expired before they were folded: there is a gap.',
       metric: metrics.messagesIn(onFailure),
@@ -197,8 +217,18 @@ function failureAlarms(
   ];
 }
 
-function throttleAlarms({ stream }: Watched): AlarmSpec[] {
+function throttleAlarms({ stream, functions }: Watched): AlarmSpec[] {
   return [
+    {
+      id: 'Throttles',
+      what: 'Lambda refuses invocations of the aggregate function: there is no concurrency left.',
+      metric: functions.aggregate.metricThrottles({
+        statistic: Stats.SUM,
+        period: Duration.minutes(5),
+      }),
+      threshold: 1,
+      periods: 2,
+    },
     {
       id: 'WriteThrottles',
       what: 'Kinesis refuses records of producers.',

@@ -2,9 +2,9 @@
  * The guards that look at the template, run when CDK validates; and the lock file, written when they all pass and never otherwise.
  */
 
-import { Stack } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnPolicy, CfnRole } from 'aws-cdk-lib/aws-iam';
-import { CfnStream } from 'aws-cdk-lib/aws-kinesis';
+import { CfnStream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import type {
   CfnEventSourceMapping,
   IFunction,
@@ -12,18 +12,19 @@ import type {
 } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import type { Construct, IConstruct } from 'constructs';
-import { planToJson } from '../core/definition/plan-json.ts';
 import type { FunctionName } from '../functions/deployment-contract.ts';
 import { guardKeys } from './guards/key-guard.ts';
-import { ALLOW_DROP, guardLock } from './guards/lock-guard.ts';
-import { guardMapping } from './guards/mapping-guard.ts';
+import { ALLOW_DROP, guardLock, lockedOf, NEW_PIPELINE } from './guards/lock-guard.ts';
+import { guardMapping, type MappingEnds } from './guards/mapping-guard.ts';
 import { guardPermissions, type Statement } from './guards/permission-guard.ts';
 import { type Refusal, refusalText } from './guards/refusal.ts';
-import { type LockedPipeline, lockKey, readLock, writeLock } from './lock-file.ts';
+import { LOCK_FILE, lockKey, readLock, writeLock } from './lock-file.ts';
+import { lockedNow } from './locked-now.ts';
 import { PERMISSIONS } from './permissions.ts';
-import { type PipelineSettings, startText } from './pipeline-settings.ts';
-import { logicalIdOf, type Properties, renderedProperties } from './rendered-resource.ts';
+import type { PipelineSettings } from './pipeline-settings.ts';
+import { type Properties, renderedProperties } from './rendered-resource.ts';
 import { type PipelineResources, resourceArns } from './resource-arns.ts';
+import { mappingEnds } from './stream-mapping.ts';
 
 export interface Deployed {
   readonly settings: PipelineSettings;
@@ -34,18 +35,48 @@ export interface Deployed {
 }
 
 export function checkAtSynth(construct: Construct, deployed: Deployed): void {
+  warn(construct, deployed);
   construct.node.addValidation({
     validate: () => {
       const refusals = [
-        ...guardMapping(renderedProperties(deployed.mapping)),
+        ...mappingRefusals(construct, deployed),
         ...permissionRefusals(construct, deployed),
-        ...guardKeys(keyFacts(deployed.resources)),
+        ...guardKeys(keyFacts(Stack.of(construct), deployed.resources)),
         ...lockRefusals(construct, deployed),
       ];
       if (refusals.length === 0) writeLocked(construct, deployed);
       return refusals.map(refusalText);
     },
   });
+}
+
+function warn(construct: Construct, { settings, resources }: Deployed): void {
+  const warnings = Annotations.of(construct);
+  const { stream } = resources;
+  const isOwnStream = stream.node.scopes.includes(construct);
+  if (isOwnStream && settings.streamMode === StreamMode.ON_DEMAND) {
+    warnings.addWarningV2(
+      'tidemark:on-demand-splits',
+      'an on-demand stream splits its shards by itself, and in this version slices do not pass their state on then: windows that a closed shard holds open never become closed, and ids that it knew are not known to its children (docs/operations.md, "Reshard with care"). Take StreamMode.PROVISIONED unless the pipeline has neither.',
+    );
+  }
+  if (settings.target === 'emulator' || !isStageKept(settings)) return;
+  const key = lockKeyOf(settings);
+  if (lockedOf(key, readLock(settings.lockFolder)) !== undefined) return;
+  warnings.addWarningV2(
+    'tidemark:lock-is-new',
+    `${LOCK_FILE} says nothing of ${key} yet: it is written now. Commit it: without it no later synth can refuse what would lose state.`,
+  );
+}
+
+function mappingRefusals(construct: Construct, { settings, resources, ...made }: Deployed) {
+  const ends = {
+    stream: resources.stream,
+    aggregate: made.aggregate,
+    onFailure: resources.onFailure,
+  };
+  const wanted = Stack.of(construct).resolve(mappingEnds(settings, ends)) as MappingEnds;
+  return guardMapping(renderedProperties(made.mapping), wanted);
 }
 
 function permissionRefusals(
@@ -79,7 +110,7 @@ function documentOf(document: unknown): readonly Statement[] {
   return (document as { readonly Statement?: readonly Statement[] } | undefined)?.Statement ?? [];
 }
 
-function keyFacts({ stream, streamKey, bucket }: PipelineResources) {
+function keyFacts(stack: Stack, { stream, streamKey, bucket, table }: PipelineResources) {
   const streamResource = stream.node.defaultChild;
   const bucketResource = bucket.node.defaultChild;
   return {
@@ -100,6 +131,7 @@ function keyFacts({ stream, streamKey, bucket }: PipelineResources) {
           )
         : undefined,
     isBucketKeyKnown: bucket.encryptionKey !== undefined,
+    tableKeyId: stack.resolve(table.encryptionKey?.keyArn) as unknown,
   };
 }
 
@@ -113,42 +145,35 @@ function lockRefusals(construct: Construct, deployed: Deployed): Refusal[] {
   const { settings } = deployed;
   if (settings.target === 'emulator') return [];
   return guardLock({
-    key: lockKey(settings.stage, settings.plan.name),
+    key: lockKeyOf(settings),
     now: lockedNow(construct, deployed),
     locked: readLock(settings.lockFolder),
-    allowDrop: String(construct.node.tryGetContext(ALLOW_DROP) ?? '')
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
+    allowDrop: contextList(construct, ALLOW_DROP),
+    newPipelines: contextList(construct, NEW_PIPELINE),
+    isCi: process.env['CI'] === 'true',
+    isKept: isStageKept(settings),
   });
+}
+
+/** Of `-c name=a,b`. */
+function contextList(construct: Construct, name: string): string[] {
+  return String(construct.node.tryGetContext(name) ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
 }
 
 /** What an emulator holds is gone with it: there is nothing to protect. */
 function writeLocked(construct: Construct, deployed: Deployed): void {
   const { settings } = deployed;
   if (settings.target === 'emulator') return;
-  const key = lockKey(settings.stage, settings.plan.name);
-  writeLock(settings.lockFolder, key, lockedNow(construct, deployed));
+  writeLock(settings.lockFolder, lockKeyOf(settings), lockedNow(construct, deployed));
 }
 
-function lockedNow(construct: Construct, { settings, mapping }: Deployed): LockedPipeline {
-  const rendered = renderedProperties(mapping);
-  return {
-    construct: construct.node.path,
-    mapping: {
-      logicalId: logicalIdOf(mapping),
-      start: renderedStart(rendered) ?? startText(settings),
-      stream: rendered['EventSourceArn'],
-    },
-    pipeline: planToJson(settings.plan),
-  };
+function lockKeyOf({ stage, plan }: PipelineSettings): string {
+  return lockKey(stage, plan.name);
 }
 
-/** From the template, so that an override counts. */
-function renderedStart(mapping: Properties): string | null {
-  const { StartingPosition: position, StartingPositionTimestamp: seconds } = mapping;
-  if (position === 'AT_TIMESTAMP' && typeof seconds === 'number') {
-    return new Date(seconds * 1000).toISOString();
-  }
-  return typeof position === 'string' ? position : null;
+function isStageKept({ removalPolicy }: PipelineSettings): boolean {
+  return removalPolicy !== RemovalPolicy.DESTROY;
 }

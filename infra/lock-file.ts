@@ -18,14 +18,33 @@ export interface LockedPipeline {
     /** As the template has it. */
     readonly stream: unknown;
   };
+  /** What holds the state. A file of version 1 does not say it. */
+  readonly stores?: LockedStores;
   /** With every default spelled out. */
   readonly pipeline: PipelineJson;
+}
+
+export interface LockedStores {
+  readonly table: LockedStore;
+  readonly bucket: LockedStore & { readonly keyPrefix: string };
+  readonly stream: LockedStore;
+  /** Whether those that are the pipeline's own outlive their stack. */
+  readonly isKept: boolean;
+}
+
+export interface LockedStore {
+  /** Where it is of this app. */
+  readonly logicalId: string | null;
+  /** As the template has it; null where CloudFormation makes one up. */
+  readonly name: unknown;
 }
 
 /** By stage and name. */
 export type LockedPipelines = Readonly<Record<string, LockedPipeline>>;
 
-const VERSION = 1;
+const VERSION = 2;
+/** Version 1 had no stores. */
+const VERSIONS_READ: readonly unknown[] = [1, VERSION];
 const NOTE =
   'Written by cdk synth, to be committed: what is deployed, so that a change that would lose state is refused.';
 
@@ -44,11 +63,12 @@ export function readLock(folder: string): LockedPipelines {
     throw new Error(`${path} cannot be read: ${messageOf(cause)}`, { cause });
   }
   const lock = parse(path, text);
-  if (lock.version === VERSION && typeof lock.pipelines === 'object' && lock.pipelines !== null) {
+  const isRead = VERSIONS_READ.includes(lock.version);
+  if (isRead && typeof lock.pipelines === 'object' && lock.pipelines !== null) {
     return lock.pipelines as LockedPipelines;
   }
   throw new Error(
-    `${path} is version ${JSON.stringify(lock.version) ?? 'none'}, expected ${VERSION}: upgrade Tidemark, or bring the file back from version control`,
+    `${path} is version ${JSON.stringify(lock.version) ?? 'none'}, expected ${VERSIONS_READ.join(' or ')}: upgrade Tidemark, or bring the file back from version control`,
   );
 }
 

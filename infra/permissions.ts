@@ -10,6 +10,8 @@ export const RESOURCE_KEYS = [
   'bucket',
   /** The objects below the key prefix. */
   'objects',
+  /** The same, where they go with the stack: S3 deletes no bucket that holds any. */
+  'emptiedObjects',
   /** The key of a given bucket. */
   'bucketKey',
   'stream',
@@ -48,7 +50,13 @@ const OBJECT_READS: readonly Permission[] = [
 const STREAM_READS: readonly Permission[] = [
   {
     on: 'stream',
-    actions: ['kinesis:GetRecords', 'kinesis:GetShardIterator', 'kinesis:ListShards'],
+    actions: [
+      // Its retention tells whether a record that is not there has expired.
+      'kinesis:DescribeStreamSummary',
+      'kinesis:GetRecords',
+      'kinesis:GetShardIterator',
+      'kinesis:ListShards',
+    ],
   },
   { on: 'streamKey', actions: ['kms:Decrypt'] },
 ];
@@ -64,15 +72,16 @@ export const PERMISSIONS: Readonly<Record<FunctionName, readonly Permission[]>> 
     ...OBJECT_READS,
     ...STREAM_READS,
     // The event source mapping acts in this role.
-    { on: 'stream', actions: ['kinesis:DescribeStream', 'kinesis:DescribeStreamSummary'] },
+    { on: 'stream', actions: ['kinesis:DescribeStream'] },
     { on: 'onFailure', actions: ['sqs:SendMessage'] },
   ],
   // It looks into the stream too: how far behind a slice is, and whether a record waits.
   query: [LOGS, { on: 'table', actions: TABLE_READS }, ...OBJECT_READS, ...STREAM_READS],
-  // It writes the plan registry and inboxes.
+  // It writes the plan registry and inboxes, and empties a bucket that goes with the stack.
   admin: [
     LOGS,
     { on: 'table', actions: [...TABLE_READS, 'dynamodb:PutItem'] },
+    { on: 'emptiedObjects', actions: ['s3:DeleteObject'] },
     ...OBJECT_READS,
     ...STREAM_READS,
     INVOKES_AGGREGATE,

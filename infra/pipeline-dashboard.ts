@@ -53,7 +53,10 @@ function graphs(
       graph('Records', own([...fold], Stats.SUM)),
     ],
     [
-      graph('Flips', own(['flips', 'flipsRefused', 'restores', 'held', 'faults'], Stats.SUM)),
+      graph(
+        'Flips',
+        own(['flips', 'flipsRefused', 'restores', 'held', 'faults', 'otherFaults'], Stats.SUM),
+      ),
       graph('Checkpoints and state, bytes', [
         ...own(['checkpointBytes'], Stats.SUM),
         ...own(['stateBytes'], Stats.MAXIMUM),

@@ -19,9 +19,12 @@ interface Sizing {
   readonly memorySize: number;
   readonly timeout: Duration;
   readonly reservedConcurrentExecutions?: number;
-  /** Of asynchronous invocations: who asks by time asks again soon. */
   readonly retryAttempts?: number;
+  readonly maxEventAge?: Duration;
 }
+
+/** Asynchronous invocations come by time: what waited for longer than that is asked for again. */
+const ONCE = { retryAttempts: 0, maxEventAge: Duration.minutes(1) };
 
 const QUERY: Sizing = { what: 'answers reads', memorySize: 1024, timeout: Duration.seconds(60) };
 const ADMIN: Sizing = {
@@ -34,13 +37,13 @@ const TICK: Sizing = {
   what: 'looks after all slices, once a minute',
   memorySize: 512,
   timeout: Duration.minutes(5),
-  retryAttempts: 0,
+  ...ONCE,
 };
 const HEARTBEAT: Sizing = {
   what: 'puts a heartbeat to each shard',
   memorySize: 256,
   timeout: Duration.seconds(30),
-  retryAttempts: 0,
+  ...ONCE,
 };
 
 export class PipelineFunctions extends Construct {
@@ -62,7 +65,7 @@ export class PipelineFunctions extends Construct {
       what: 'folds records and checkpoints them',
       memorySize: aggregateMemoryMiB,
       timeout: aggregateTimeout,
-      retryAttempts: 0,
+      ...ONCE,
       ...(reservedConcurrency === undefined
         ? {}
         : { reservedConcurrentExecutions: reservedConcurrency }),

@@ -46,11 +46,30 @@ export function deaths(pipeline: string, { aggregate }: PipelineFunctions, perio
   });
 }
 
-/** Restores for each hundred flips. */
+/** What Lambda counts of those beside the aggregate function: also when they cannot say it themselves. */
+export function otherErrors({ query, admin, tick, heartbeat }: PipelineFunctions) {
+  const all = { query, admin, tick, ...(heartbeat === null ? {} : { heartbeat }) };
+  const errors = Object.entries(all).map(([name, made]) => [
+    name,
+    made.metricErrors({ statistic: Stats.SUM, period: PERIOD }),
+  ]);
+  return new MathExpression({
+    label: 'Errors of the other functions',
+    // Of those that were invoked: the rest has no data.
+    expression: `SUM([${Object.keys(all).join(', ')}])`,
+    usingMetrics: Object.fromEntries(errors),
+    period: PERIOD,
+  });
+}
+
+/** A quiet pipeline flips now and then, and finds its environment gone each time: that costs nobody anything. */
+const FLIPS_MIN = 50;
+
+/** Restores for each hundred flips, where there are enough of them to speak of a rate. */
 export function restoreRate(pipeline: string, period: Duration) {
   return new MathExpression({
     label: 'Restores for each hundred flips',
-    expression: 'IF(flips > 0, 100 * restores / flips, 0)',
+    expression: `IF(flips >= ${FLIPS_MIN}, 100 * FILL(restores, 0) / flips, 0)`,
     usingMetrics: {
       restores: ownMetric(pipeline, 'restores', Stats.SUM, period),
       flips: ownMetric(pipeline, 'flips', Stats.SUM, period),

@@ -2,6 +2,7 @@
  * What a person says about a pipeline in their stack. Only `pipeline` is required.
  */
 import type { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IStream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -33,6 +34,11 @@ export interface TidemarkPipelineProps {
   /** The key of an existing stream that is encrypted with a key of yours, unless the stream knows it. */
   readonly streamKey?: IKey;
   /**
+   * An existing table, such as one that was restored to a point in time: `pk` and `sk`, both text, encrypted with a key of AWS.
+   * @default a new one
+   */
+  readonly table?: ITable;
+  /**
    * An existing bucket. It must never expire current objects.
    * @default a new one
    */
@@ -48,7 +54,8 @@ export interface TidemarkPipelineProps {
    */
   readonly start?: 'TRIM_HORIZON' | Date;
   /**
-   * On-demand costs more for a steady load and scales by itself.
+   * On-demand costs more for a steady load and scales by itself, by splits that this version stands only in part: see
+   * docs/operations.md.
    * @default StreamMode.PROVISIONED
    */
   readonly streamMode?: StreamMode;
@@ -58,7 +65,7 @@ export interface TidemarkPipelineProps {
    */
   readonly shardCount?: number;
   /**
-   * How long the stream keeps records: how far back a rollback or a recovery can replay.
+   * How long the stream keeps records: how far back a rollback can replay.
    * @default 7 days for a new stream
    */
   readonly retention?: Duration;
@@ -68,15 +75,21 @@ export interface TidemarkPipelineProps {
    */
   readonly batchSize?: number;
   /**
-   * How long Lambda gathers a batch: what freshness costs.
+   * How long Lambda gathers a batch, up to 5 minutes: what freshness costs.
    * @default 5 seconds
    */
   readonly batchWindow?: Duration;
   /** Bytes of a typical record: checks that a batch fits in an invocation. */
   readonly recordBytes?: number;
-  /** @default 1769, one whole vCPU */
+  /**
+   * From 256: Node, the code and a batch need about that. Above 1024 a quarter of it is more than slices' state uses.
+   * @default 1769, one whole vCPU
+   */
   readonly aggregateMemoryMiB?: number;
-  /** @default 5 minutes */
+  /**
+   * From 1 to 15 minutes: an invocation that replays must get somewhere.
+   * @default 5 minutes
+   */
   readonly aggregateTimeout?: Duration;
   /**
    * Invocations of the aggregate function that are reserved, and its limit.
@@ -84,8 +97,8 @@ export interface TidemarkPipelineProps {
    */
   readonly reservedConcurrency?: number;
   /**
-   * Of stream, table, bucket and logs.
-   * @default RETAIN, at stage `dev` DESTROY
+   * Of stream, table, bucket and logs, where they are not given.
+   * @default RETAIN_ON_UPDATE_OR_DELETE (goes only with a first deploy that is rolled back), at stage `dev` DESTROY
    */
   readonly removalPolicy?: RemovalPolicy;
   /**

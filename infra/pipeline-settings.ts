@@ -7,6 +7,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Plan } from '../core/definition/plan.ts';
 import { START_AT_HORIZON } from '../functions/deployment-contract.ts';
+import { guardBounds } from './guards/bounds-guard.ts';
 import { guardConcurrency } from './guards/concurrency-guard.ts';
 import { batchSizeMax, guardPayload } from './guards/payload-guard.ts';
 import { type Refusal, refuse } from './guards/refusal.ts';
@@ -22,7 +23,10 @@ export interface PipelineSettings {
   /** What metrics and logs name it: two stages in one account are two services. */
   readonly serviceName: string;
   readonly target: DeployTarget;
+  /** Of every store that is the pipeline's own. */
   readonly removalPolicy: RemovalPolicy;
+  /** A bucket of its own that goes with the stack: S3 deletes none that holds an object. */
+  readonly isBucketEmptied: boolean;
   readonly keyPrefix: string;
   readonly start: typeof START_AT_HORIZON | Date;
   readonly streamMode: StreamMode;
@@ -46,7 +50,8 @@ export function pipelineSettings(scope: Construct, props: TidemarkPipelineProps)
   const { stage = 'prod', target = 'aws', stream, streamMode = StreamMode.PROVISIONED } = props;
   const isOwnProvisioned = stream === undefined && streamMode === StreamMode.PROVISIONED;
   const shardCount = props.shardCount ?? (isOwnProvisioned ? 1 : undefined);
-  const hours = (props.retention ?? (stream ? undefined : RETENTION_DEFAULT))?.toHours();
+  const retention = props.retention ?? (stream ? undefined : RETENTION_DEFAULT);
+  const hours = retention?.toHours({ integral: false });
   const streamHours = stream === undefined ? undefined : retentionOf(stream);
   const batchSize = props.batchSize ?? batchSizeMax(props.recordBytes);
   refuse(scope.node.path, [
@@ -55,10 +60,11 @@ export function pipelineSettings(scope: Construct, props: TidemarkPipelineProps)
     ...guardStart({ start: props.start, isStreamGiven: stream !== undefined }),
     ...guardRetention({ hours, streamHours }),
     ...guardPayload({ batchSize, recordBytes: props.recordBytes }),
+    ...guardBounds(props),
     ...guardConcurrency({ reserved: props.reservedConcurrency, shardCount }),
   ]);
   const { plan, folder } = loadPipeline(props.pipeline);
-  const isKept = stage !== 'dev' && target === 'aws';
+  const removalPolicy = props.removalPolicy ?? removalDefault(stage, target);
   return {
     plan,
     lockFolder: folder,
@@ -66,7 +72,8 @@ export function pipelineSettings(scope: Construct, props: TidemarkPipelineProps)
     serviceName: stage === 'prod' ? plan.name : `${plan.name}-${stage}`,
     target,
     keyPrefix: props.keyPrefix ?? (props.bucket ? `tidemark/${stage}/${plan.name}/` : ''),
-    removalPolicy: props.removalPolicy ?? (isKept ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY),
+    removalPolicy,
+    isBucketEmptied: props.bucket === undefined && removalPolicy === RemovalPolicy.DESTROY,
     start: props.start ?? START_AT_HORIZON,
     streamMode,
     shardCount,
@@ -85,10 +92,17 @@ export function startText({ start }: Pick<PipelineSettings, 'start'>): string {
   return start instanceof Date ? start.toISOString() : start;
 }
 
-/** Begins the logical ids that must not follow the construct's path: `TidemarkFlights`. */
-export function logicalPrefix({ plan }: Pick<PipelineSettings, 'plan'>): string {
-  const words = plan.name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+/** Begins the logical ids that must not follow the construct's path: `TidemarkFlights`, at stage dev `TidemarkFlightsDev`. */
+export function logicalPrefix({ plan, stage }: Pick<PipelineSettings, 'plan' | 'stage'>): string {
+  const name = stage === 'prod' ? plan.name : `${plan.name}-${stage}`;
+  const words = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return `Tidemark${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`;
+}
+
+/** What is kept goes with a deploy that made it and failed: its name would stand in the way of the next. */
+function removalDefault(stage: string, target: DeployTarget): RemovalPolicy {
+  const isKept = stage !== 'dev' && target === 'aws';
+  return isKept ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 }
 
 /** Hours of a stream that this app makes; undefined for an imported one. */

@@ -6,8 +6,14 @@ import { type CfnResource, Stack } from 'aws-cdk-lib';
 
 export type Properties = Readonly<Record<string, unknown>>;
 
+interface RenderedResource {
+  readonly Properties?: Properties;
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+}
+
 interface Rendered {
-  readonly Resources: Readonly<Record<string, { readonly Properties?: Properties }>>;
+  readonly Resources: Readonly<Record<string, RenderedResource>>;
 }
 
 /** Every resource renders itself by this; it is public in all but its declaration. */
@@ -16,11 +22,21 @@ interface Renders {
 }
 
 export function renderedProperties(resource: CfnResource): Properties {
-  const rendered = (resource as unknown as Renders)._toCloudFormation();
-  const { Resources: resources } = Stack.of(resource).resolve(rendered) as Rendered;
-  return Object.values(resources)[0]?.Properties ?? {};
+  return rendered(resource)?.Properties ?? {};
+}
+
+/** Whether it outlives its stack, and what would replace it. */
+export function isKept(resource: CfnResource): boolean {
+  const { DeletionPolicy: deleted, UpdateReplacePolicy: replaced } = rendered(resource) ?? {};
+  return [deleted, replaced].every((policy) => policy?.startsWith('Retain') === true);
 }
 
 export function logicalIdOf(resource: CfnResource): string {
   return Stack.of(resource).resolve(resource.logicalId);
+}
+
+function rendered(resource: CfnResource): RenderedResource | undefined {
+  const template = (resource as unknown as Renders)._toCloudFormation();
+  const { Resources: resources } = Stack.of(resource).resolve(template) as Rendered;
+  return Object.values(resources)[0];
 }

@@ -1,8 +1,7 @@
 /**
  * The ARNs that `permissions.ts` speaks of, and policy statements from both.
  */
-
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IStream } from 'aws-cdk-lib/aws-kinesis';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
@@ -17,9 +16,10 @@ export type ResourceArns = Readonly<Partial<Record<ResourceKey, string>>>;
 
 /** What all functions share. */
 export interface PipelineResources {
-  readonly table: Table;
+  readonly table: ITable;
   readonly bucket: IBucket;
   readonly keyPrefix: string;
+  readonly isBucketEmptied: boolean;
   readonly stream: IStream;
   readonly streamKey: IKey | undefined;
   readonly onFailure: IQueue;
@@ -29,12 +29,14 @@ export function resourceArns(
   resources: PipelineResources,
   own: { readonly logs?: ILogGroup; readonly aggregate?: IFunction },
 ): ResourceArns {
-  const { table, bucket, keyPrefix, stream, streamKey, onFailure } = resources;
+  const { table, bucket, keyPrefix, isBucketEmptied, stream, streamKey, onFailure } = resources;
   const { encryptionKey } = bucket;
+  const objects = bucket.arnForObjects(`${keyPrefix}*`);
   return {
     table: table.tableArn,
     bucket: bucket.bucketArn,
-    objects: bucket.arnForObjects(`${keyPrefix}*`),
+    objects,
+    ...(isBucketEmptied ? { emptiedObjects: objects } : {}),
     ...(encryptionKey === undefined ? {} : { bucketKey: encryptionKey.keyArn }),
     stream: stream.streamArn,
     ...(streamKey === undefined ? {} : { streamKey: streamKey.keyArn }),

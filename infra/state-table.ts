@@ -1,17 +1,28 @@
 /**
- * The DynamoDB table: HEADs, small deltas, registry, inbox, quarantine.
+ * The DynamoDB table, unless one is given: HEADs, small deltas, registry, inbox, quarantine.
  *
  * - Encrypted with a key that AWS owns: at no cost, and nobody can disable a key and so lock the state away.
  * - No TTL: nothing that a HEAD reaches may expire. The pipeline itself removes what nothing reaches.
  */
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  type ITable,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { explicitName } from './emulator-target.ts';
 import type { PipelineSettings } from './pipeline-settings.ts';
 
-export function stateTable(scope: Construct, settings: PipelineSettings): Table {
-  return new Table(scope, 'Table', {
+export function stateTable(
+  scope: Construct,
+  settings: PipelineSettings,
+  given: ITable | undefined,
+): ITable {
+  if (given !== undefined) return given;
+  const table = new Table(scope, 'Table', {
     ...explicitName(settings, 'tableName', 'state'),
     partitionKey: { name: 'pk', type: AttributeType.STRING },
     sortKey: { name: 'sk', type: AttributeType.STRING },
@@ -21,4 +32,6 @@ export function stateTable(scope: Construct, settings: PipelineSettings): Table 
     deletionProtection: settings.removalPolicy !== RemovalPolicy.DESTROY,
     removalPolicy: settings.removalPolicy,
   });
+  // CDK's own types disagree where `undefined` is not the same as absent.
+  return table as ITable;
 }

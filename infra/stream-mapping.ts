@@ -8,6 +8,7 @@ import type { IStream } from 'aws-cdk-lib/aws-kinesis';
 import { CfnEventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import type { MappingEnds as RenderedEnds } from './guards/mapping-guard.ts';
 import { logicalPrefix, type PipelineSettings } from './pipeline-settings.ts';
 
 /** For ever: no record is given up. Kinesis itself ends it, when a record expires. */
@@ -43,4 +44,17 @@ export function streamMapping(
   });
   mapping.overrideLogicalId(`${logicalPrefix(settings)}Mapping`);
   return mapping;
+}
+
+/** The same ends as the template must have them, for the guard. */
+export function mappingEnds(
+  { batchSize }: PipelineSettings,
+  { stream, aggregate, onFailure }: MappingEnds,
+): RenderedEnds {
+  return {
+    EventSourceArn: stream.streamArn,
+    FunctionName: aggregate.functionName,
+    BatchSize: batchSize,
+    DestinationConfig: { OnFailure: { Destination: onFailure.queueArn } },
+  };
 }

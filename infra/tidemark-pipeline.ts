@@ -5,7 +5,7 @@
  * schedules. Until the plan is active, code that carries it throws `HeldFault` and Lambda brings the batch again.
  */
 import { CfnOutput, Stack } from 'aws-cdk-lib';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IStream } from 'aws-cdk-lib/aws-kinesis';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
@@ -37,13 +37,13 @@ import { streamMapping } from './stream-mapping.ts';
 
 export class TidemarkPipeline extends Construct {
   readonly stream: IStream;
-  readonly table: Table;
+  readonly table: ITable;
   readonly bucket: IBucket;
   /** `heartbeat` only where the pipeline says `time.idle`. */
   readonly functions: Readonly<Partial<Record<FunctionName, LambdaFunction>>>;
   /** Reads; calls are signed with IAM. */
   readonly queryUrl: FunctionUrl;
-  /** Checkpoints, redrives, recoveries; calls are signed with IAM. */
+  /** Checkpoints and redrives; calls are signed with IAM. */
   readonly adminUrl: FunctionUrl;
   readonly alarmTopic: ITopic;
 
@@ -53,13 +53,14 @@ export class TidemarkPipeline extends Construct {
     super(scope, id);
     const settings = pipelineSettings(this, props);
     this.stream = eventStream(this, settings, props.stream);
-    this.table = stateTable(this, settings);
+    this.table = stateTable(this, settings, props.table);
     this.bucket = stateBucket(this, settings, props.bucket);
     const onFailure = failureQueue(this, settings);
     this.#resources = {
       table: this.table,
       bucket: this.bucket,
       keyPrefix: settings.keyPrefix,
+      isBucketEmptied: settings.isBucketEmptied,
       stream: this.stream,
       streamKey: streamKey(props),
       onFailure,
@@ -68,7 +69,7 @@ export class TidemarkPipeline extends Construct {
     this.functions = functions.byName;
     this.queryUrl = functions.query.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
     this.adminUrl = functions.admin.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
-    const activation = planActivation(this, settings, functions, [this.table, this.bucket]);
+    const activation = planActivation(this, settings, functions, this.#resources);
     const ends = { stream: this.stream, aggregate: functions.aggregate, onFailure };
     const mapping = streamMapping(this, settings, ends);
     mapping.node.addDependency(activation);
@@ -111,7 +112,7 @@ export class TidemarkPipeline extends Construct {
     return this.queryUrl.grantInvokeUrl(grantee);
   }
 
-  /** The right to call the admin URL: checkpoints, redrives, recoveries. */
+  /** The right to call the admin URL: checkpoints and redrives. */
   grantAdmin(grantee: IGrantable): Grant {
     return this.adminUrl.grantInvokeUrl(grantee);
   }

@@ -10,7 +10,7 @@
 import { EmulatorMissing, startAwsEmulator } from './aws-emulator.ts';
 import { CdkRun } from './deploy-lane/cdk-run.ts';
 import { checkPipeline } from './deploy-lane/pipeline-check.ts';
-import { assertNothingIsLeft, emptyBucket } from './deploy-lane/stored-state.ts';
+import { assertNothingIsLeft } from './deploy-lane/stored-state.ts';
 
 const PORT = 4566;
 const FLIGHTS = 'examples/flights/tidemark.config.ts';
@@ -34,7 +34,6 @@ async function run(): Promise<void> {
     try {
       await checkPipeline({ endpoint, outputs, redeploy: (file) => cdk.deploy(file) });
     } finally {
-      await emptyBucket(endpoint);
       await cdk.destroy();
     }
     await assertNothingIsLeft(endpoint);

@@ -1,5 +1,6 @@
 /**
- * Reserved concurrency is a limit too: with less than a place for each shard, shards wait for one another and fall behind.
+ * Reserved concurrency is a limit too: with less than two places for each shard, one for its batch and one for its tick, shards wait
+ * for one another and fall behind.
  */
 import type { Refusal } from './refusal.ts';
 
@@ -9,8 +10,10 @@ export interface ConcurrencyFacts {
   readonly shardCount: number | undefined;
 }
 
-/** Of a tick, and of what admin asks. */
-const OTHERS = 2;
+/** Its batch, and what a tick asks of its slice at the same time. */
+const OF_A_SHARD = 2;
+/** What admin asks. */
+const OTHERS = 1;
 
 export function guardConcurrency({ reserved, shardCount }: ConcurrencyFacts): Refusal[] {
   if (reserved === undefined) return [];
@@ -23,12 +26,12 @@ export function guardConcurrency({ reserved, shardCount }: ConcurrencyFacts): Re
       },
     ];
   }
-  const least = shardCount + OTHERS;
+  const least = OF_A_SHARD * shardCount + OTHERS;
   if (Number.isInteger(reserved) && reserved >= least) return [];
   return [
     {
       found: `reservedConcurrency is ${reserved}`,
-      expected: `at least ${least}: ${shardCount} for the shards, one for ticks, one for what admin asks`,
+      expected: `at least ${least}: for each of ${shardCount} shards one for batches and one for ticks, and one for what admin asks`,
       todo: `give ${least} or more (twice as many leave room for a reshard), or leave it out`,
     },
   ];

@@ -1,5 +1,5 @@
 /**
- * A given stream or bucket that is encrypted with somebody's own key needs that key here, for the grants. Seen only where the
+ * A given stream, table or bucket that is encrypted with somebody's own key needs that key here, for the grants. Seen only where the
  * resource is of this app.
  */
 import type { Refusal } from './refusal.ts';
@@ -9,6 +9,8 @@ export interface KeyFacts {
   readonly streamKeyId: unknown;
   readonly isStreamKeyKnown: boolean;
   readonly bucketKeyId: unknown;
+  /** What the given table says of its key; undefined if it has none, or is imported without it. */
+  readonly tableKeyId: unknown;
   readonly isBucketKeyKnown: boolean;
 }
 
@@ -29,6 +31,13 @@ export function guardKeys(facts: KeyFacts): Refusal[] {
       found: `the given bucket is encrypted with a key of yours: ${JSON.stringify(facts.bucketKeyId)}`,
       expected: 'a bucket that knows its key, so that functions are granted its use',
       todo: 'make it with encryptionKey, or import it by Bucket.fromBucketAttributes with encryptionKey',
+    });
+  }
+  if (facts.tableKeyId !== undefined) {
+    refusals.push({
+      found: `the given table is encrypted with a key of yours: ${JSON.stringify(facts.tableKeyId)}`,
+      expected: 'a table encrypted with a key of AWS: functions are granted no other',
+      todo: 'restore it with the default encryption, or change it by `aws dynamodb update-table --sse-specification Enabled=false`',
     });
   }
   return refusals;

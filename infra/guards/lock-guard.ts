@@ -1,16 +1,22 @@
 /**
- * What is deployed may change only so that nothing is lost: the mapping keeps its place, the stores stay, and a view that goes
- * or changes its meaning (with it its state) is named by whoever deploys.
+ * What is deployed may change only so that nothing is lost: the mapping keeps its place, the stores stay (`store-guard.ts`), and a
+ * view that goes or changes its meaning (with it its state) is named by whoever deploys.
  */
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../../core/definition/pipeline-json.ts';
 import type { ViewPlan } from '../../core/definition/plan.ts';
 import { describeDifference } from '../../core/definition/plan-difference.ts';
 import { canonicalJson } from '../../core/definition/plan-json.ts';
+import { ROLLBACK_GRACE_MS } from '../../core/limits.ts';
 import { LOCK_FILE, type LockedPipeline, type LockedPipelines } from '../lock-file.ts';
 import type { Refusal } from './refusal.ts';
+import { guardStores } from './store-guard.ts';
 
 export const ALLOW_DROP = 'tidemark:allowDrop';
+/** Its value is the key in the lock file, so that a flag which is left in a script lets nothing else through. */
+export const NEW_PIPELINE = 'tidemark:newPipeline';
+
+const ROLLBACK_HOURS = ROLLBACK_GRACE_MS / 3_600_000;
 
 export interface LockFacts {
   readonly key: string;
@@ -18,15 +24,39 @@ export interface LockFacts {
   readonly locked: LockedPipelines;
   /** Views whose state may be dropped. */
   readonly allowDrop: readonly string[];
+  readonly newPipelines: readonly string[];
+  /** Nobody commits there what synth writes. */
+  readonly isCi: boolean;
+  /** Whether the stage keeps what it has. */
+  readonly isKept: boolean;
 }
 
-export function guardLock({ key, now, locked, allowDrop }: LockFacts): Refusal[] {
-  const before = Object.hasOwn(locked, key) ? locked[key] : undefined;
-  if (before === undefined) return guardName(key, now, locked);
+export function guardLock(facts: LockFacts): Refusal[] {
+  const { key, now, locked, allowDrop } = facts;
+  const before = lockedOf(key, locked);
+  if (before === undefined) return [...guardName(key, now, locked), ...guardFirst(facts)];
   return [
     ...guardConstruct(key, before, now),
     ...guardMappingPlace(key, before, now),
+    ...guardStores(before, now, unlock(key)),
     ...guardViews(before.pipeline, now.pipeline, allowDrop),
+  ];
+}
+
+export function lockedOf(key: string, locked: LockedPipelines): LockedPipeline | undefined {
+  return Object.hasOwn(locked, key) ? locked[key] : undefined;
+}
+
+/** Without the file nobody can tell a first deploy from one that loses state. */
+function guardFirst({ key, isKept, isCi, newPipelines }: LockFacts): Refusal[] {
+  if (!isKept || !isCi || newPipelines.includes(key)) return [];
+  return [
+    {
+      found: `${LOCK_FILE} says nothing of ${key}, and this runs in CI (CI=true), where nobody commits what synth writes`,
+      expected:
+        'the file, committed beside the pipeline file: it is what a change is compared with',
+      todo: `run cdk synth with the same context on your machine and commit the file; if it is a first deploy, -c ${NEW_PIPELINE}=${key} goes on without it`,
+    },
   ];
 }
 
@@ -85,7 +115,7 @@ function guardViews(
     {
       found: `this change drops the state of ${dropped.join(', ')}:${changes.map((change) => `\n      ${change}`).join('')}`,
       expected: 'views that stay as they are, or your word that their state may go',
-      todo: `-c ${ALLOW_DROP}=${all} goes on: they begin anew where the stream is then; or add the change as a view of another name, and remove the old one later`,
+      todo: `-c ${ALLOW_DROP}=${all} goes on. To roll back, type it too: under the plan as it was less than ${ROLLBACK_HOURS} hours ago slices go on from where it was left, and its views lose nothing. Otherwise they begin anew where the stream is then; to keep the old ones meanwhile, add the change as a view of another name`,
     },
   ];
 }

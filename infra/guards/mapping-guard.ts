@@ -2,6 +2,7 @@
  * The mapping as rendered has the settings without which records could be lost, counted twice or stuck: also after an
  * escape hatch or an aspect.
  */
+import { canonicalJson } from '../../core/definition/plan-json.ts';
 import type { Refusal } from './refusal.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -75,11 +76,41 @@ const SETTINGS: readonly Setting[] = [
   },
 ];
 
-export function guardMapping(mapping: Properties): Refusal[] {
-  return SETTINGS.flatMap(({ name, isRight, expected, todo }) => {
+/** What only this pipeline can say, as the template would have it. */
+export interface MappingEnds {
+  readonly EventSourceArn: unknown;
+  readonly FunctionName: unknown;
+  readonly DestinationConfig: unknown;
+  readonly BatchSize: number;
+}
+
+export function guardMapping(mapping: Properties, ends: MappingEnds): Refusal[] {
+  return [...SETTINGS, ...endSettings(ends)].flatMap(({ name, isRight, expected, todo }) => {
     const value = mapping[name];
     if (isRight(value)) return [];
     const found = `${name} of the event source mapping is ${JSON.stringify(value) ?? 'absent'}`;
     return [{ found, expected, todo }];
   });
+}
+
+function endSettings(ends: MappingEnds): Setting[] {
+  const setting = (name: keyof MappingEnds, why: string, todo: string): Setting => {
+    const wanted = canonicalJson(ends[name]);
+    const isRight = (value: unknown) => canonicalJson(value ?? null) === wanted;
+    return { name, isRight, expected: `${wanted}: ${why}`, todo: `${LEAVE}; ${todo}` };
+  };
+  return [
+    setting('EventSourceArn', 'replays and heartbeats use that stream', 'give `stream`'),
+    setting(
+      'FunctionName',
+      'it alone folds records, in its own role',
+      'to have code of yours in between is not possible',
+    ),
+    setting(
+      'DestinationConfig',
+      'the alarm OnFailure watches that queue, and the role may send to no other',
+      'subscribe to the alarm topic',
+    ),
+    setting('BatchSize', 'that is what was found to fit in an invocation', 'give `batchSize`'),
+  ];
 }

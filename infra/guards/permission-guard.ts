@@ -8,39 +8,74 @@ import type { Refusal } from './refusal.ts';
 export interface Statement {
   readonly Effect: 'Allow' | 'Deny';
   readonly Action?: string | readonly string[];
+  readonly NotAction?: string | readonly string[];
   readonly Resource?: unknown;
+  readonly NotResource?: unknown;
+  readonly Condition?: unknown;
+}
+
+interface Need {
+  readonly action: string;
+  readonly resource: unknown;
 }
 
 export interface RoleFacts {
   /** Of whose role. */
   readonly functionName: string;
-  readonly needs: readonly { readonly action: string; readonly resource: unknown }[];
+  readonly needs: readonly Need[];
   readonly statements: readonly Statement[];
 }
 
 export function guardPermissions({ functionName, needs, statements }: RoleFacts): Refusal[] {
   return needs
-    .filter(({ action, resource }) => {
-      const matching = statements.filter((statement) => names(statement, action, resource));
-      return matching.length === 0 || matching.some(({ Effect: effect }) => effect === 'Deny');
+    .filter((need) => {
+      const isGranted = statements.some((statement) => grants(statement, need));
+      return !isGranted || statements.some((statement) => mayDeny(statement, need));
     })
     .map(({ action, resource }) => ({
       found: `the role of the ${functionName} function lacks ${action} on ${canonicalJson(resource)}`,
-      expected: 'every line of the permissions table (docs/operations.md)',
-      todo: 'take away the aspect or override that removes or denies it, or grant it again',
+      expected: 'every line of the permissions table (docs/operations.md), without a condition',
+      todo: 'take away the aspect or override that removes, denies or narrows it, or grant it again',
     }));
 }
 
-function names(
-  { Action: action, Resource: resource }: Statement,
-  wantedAction: string,
-  wantedResource: unknown,
-): boolean {
-  const wanted = canonicalJson(wantedResource);
+/** Whether a condition holds is not known here, and what is named by what it is not may be anything: neither is a grant. */
+function grants({ Effect: effect, ...statement }: Statement, need: Need): boolean {
+  if (effect !== 'Allow' || statement.Condition !== undefined) return false;
+  const { Action: actions, Resource: resources } = statement;
+  return isActionIn(actions, need.action) && isResourceIn(resources, need.resource);
+}
+
+/** A denial with a condition may hold. */
+function mayDeny({ Effect: effect, ...statement }: Statement, need: Need): boolean {
+  if (effect !== 'Deny') return false;
+  const { Action: actions, NotAction: notActions } = statement;
+  const { Resource: resources, NotResource: notResources } = statement;
   return (
-    asList(action).some((one) => one === wantedAction || one === '*') &&
-    asList(resource).some((one) => one === '*' || canonicalJson(one ?? null) === wanted)
+    (notActions === undefined
+      ? isActionIn(actions, need.action)
+      : !isActionIn(notActions, need.action)) &&
+    (notResources === undefined
+      ? isResourceIn(resources, need.resource)
+      : !isResourceIn(notResources, need.resource))
   );
+}
+
+/** `*` is any text; case does not matter. */
+function isActionIn(patterns: Statement['Action'], action: string): boolean {
+  return asList(patterns).some((pattern) => {
+    const source = (pattern ?? '').split('*').map(literal).join('.*');
+    return new RegExp(`^${source}$`, 'i').test(action);
+  });
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9]/g, '\\$&');
+}
+
+function isResourceIn(resources: unknown, resource: unknown): boolean {
+  const wanted = canonicalJson(resource);
+  return asList(resources).some((one) => one === '*' || canonicalJson(one ?? null) === wanted);
 }
 
 function asList<Value>(value: Value | readonly Value[]): readonly Value[] {

@@ -40,8 +40,9 @@ export function guardRetention({ hours, streamHours }: RetentionFacts): Refusal[
     ];
   }
   const found = hours ?? streamHours ?? 0;
-  if (found >= RETENTION_HOURS_MIN && found <= RETENTION_HOURS_MAX) return [];
-  const expected = `from ${RETENTION_HOURS_MIN} hours (24 h for a rollback, 1 h of grace, ${MARGIN_HOURS} h margin) to ${RETENTION_HOURS_MAX} (Kinesis)`;
+  const isWithin = found >= RETENTION_HOURS_MIN && found <= RETENTION_HOURS_MAX;
+  if (isWithin && Number.isInteger(found)) return [];
+  const expected = `whole hours, from ${RETENTION_HOURS_MIN} (24 h for a rollback, 1 h of grace, ${MARGIN_HOURS} h margin) to ${RETENTION_HOURS_MAX} (Kinesis)`;
   const todo =
     'raise the retention of the stream; 7 days is the default, and leaves time to mend things';
   return [{ found: `the stream keeps records for ${found} hours`, expected, todo }];

@@ -2,19 +2,13 @@
  * What the only pipeline that an emulator holds has stored, past its functions.
  */
 import { DynamoDBClient, ListTablesCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import {
-  DeleteObjectsCommand,
-  ListBucketsCommand,
-  ListObjectVersionsCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { type Head, parseHead } from '../../core/checkpoint/head.ts';
 import { EMULATOR_CREDENTIALS, EMULATOR_REGION } from '../aws-emulator.ts';
 
 /** Ordered by slice. */
 export async function readHeads(endpoint: string): Promise<Head[]> {
-  const settings = { endpoint, region: EMULATOR_REGION, credentials: EMULATOR_CREDENTIALS };
-  const client = new DynamoDBClient(settings);
+  const client = new DynamoDBClient(settingsOf(endpoint));
   const { TableNames = [] } = await client.send(new ListTablesCommand());
   const TableName = TableNames.find((name) => name.startsWith('tidemark-'));
   if (TableName === undefined)
@@ -30,18 +24,6 @@ export async function readHeads(endpoint: string): Promise<Head[]> {
       }),
     )
     .sort((a, b) => (a.sliceId < b.sliceId ? -1 : 1));
-}
-
-/** A stack cannot be destroyed while its bucket holds something. */
-export async function emptyBucket(endpoint: string): Promise<void> {
-  const client = new S3Client({ ...settingsOf(endpoint), forcePathStyle: true });
-  for (const Bucket of await bucketsOf(client)) {
-    const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }));
-    const Objects = Versions.map(({ Key, VersionId }) => ({ Key, VersionId }));
-    if (Objects.length > 0) {
-      await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
-    }
-  }
 }
 
 /** Throws if a table or a bucket of a pipeline is left. */

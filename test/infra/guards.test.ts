@@ -1,4 +1,5 @@
 import { Aspects, Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnPolicy } from 'aws-cdk-lib/aws-iam';
 import {
   type CfnStream,
@@ -12,6 +13,7 @@ import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Bucket, type CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { guardMapping } from '../../infra/guards/mapping-guard.ts';
+import { guardPermissions, type Statement } from '../../infra/guards/permission-guard.ts';
 import { refusalText } from '../../infra/guards/refusal.ts';
 import { RETENTION_HOURS_MIN } from '../../infra/guards/retention-guard.ts';
 import type { TidemarkPipelineProps } from '../../infra/pipeline-props.ts';
@@ -57,7 +59,34 @@ const REFUSED: [string, (stack: Stack) => Props, string[]][] = [
   [
     'retention shorter than the longest replay',
     () => ({ retention: Duration.hours(RETENTION_HOURS_MIN - 1) }),
-    ['the stream keeps records for 30 hours', 'from 31 hours', 'raise the retention'],
+    ['the stream keeps records for 30 hours', 'from 31 (', 'raise the retention'],
+  ],
+  [
+    'retention that is no whole number of hours',
+    () => ({ retention: Duration.minutes(31 * 60 + 30) }),
+    ['the stream keeps records for 31.5 hours', 'whole hours'],
+  ],
+  ...(
+    [
+      ['aggregateTimeout', Duration.seconds(59), '59 seconds', 'from 60 to 900: an invocation'],
+      ['aggregateTimeout', Duration.minutes(16), '960 seconds', 'ends it after 15 minutes'],
+      ['aggregateTimeout', Duration.millis(60_500), '60.5 seconds', 'a whole number'],
+      ['batchWindow', Duration.seconds(301), '301 seconds', 'from 0 to 300: Lambda gathers'],
+      ['batchWindow', Duration.millis(500), '0.5 seconds', 'a whole number'],
+      ['aggregateMemoryMiB', 255, '255 MiB', 'from 256 to 10240: Node, the code'],
+      ['aggregateMemoryMiB', 10_241, '10241 MiB', 'Lambda has no more'],
+      ['aggregateMemoryMiB', 1769.5, '1769.5 MiB', 'a whole number'],
+      ['shardCount', 0, '0 shards', 'from 1 to 20000'],
+    ] as const
+  ).map(([name, value, found, expected]): (typeof REFUSED)[number] => [
+    `${name} of ${found}`,
+    () => ({ [name]: value }),
+    [`${name} is ${found}`, expected, 'or leave it out'],
+  ]),
+  [
+    'a removal policy that no store knows',
+    () => ({ removalPolicy: RemovalPolicy.SNAPSHOT }),
+    ['removalPolicy is SNAPSHOT', 'RETAIN_ON_UPDATE_OR_DELETE', 'point-in-time recovery'],
   ],
   [
     'retention longer than Kinesis keeps anything',
@@ -104,8 +133,8 @@ const REFUSED: [string, (stack: Stack) => Props, string[]][] = [
   ],
   [
     'reserved concurrency without room for ticks',
-    () => ({ shardCount: 4, reservedConcurrency: 5 }),
-    ['reservedConcurrency is 5', 'at least 6: 4 for the shards', 'give 6 or more'],
+    () => ({ shardCount: 4, reservedConcurrency: 8 }),
+    ['reservedConcurrency is 8', 'at least 9: for each of 4 shards one', 'give 9 or more'],
   ],
   [
     'reserved concurrency for nobody knows how many shards',
@@ -144,7 +173,23 @@ describe('props are refused, and the message says what to do:', () => {
   it.each<[string, (stack: Stack) => Props]>([
     [
       'reserved concurrency with just enough room',
-      () => ({ shardCount: 4, reservedConcurrency: 6 }),
+      () => ({ shardCount: 4, reservedConcurrency: 9 }),
+    ],
+    [
+      'the least of everything',
+      () => ({
+        aggregateTimeout: Duration.minutes(1),
+        aggregateMemoryMiB: 256,
+        batchWindow: Duration.seconds(0),
+      }),
+    ],
+    [
+      'the most of everything',
+      () => ({
+        aggregateTimeout: Duration.minutes(15),
+        aggregateMemoryMiB: 10_240,
+        batchWindow: Duration.minutes(5),
+      }),
     ],
     ['the shortest retention', () => ({ retention: Duration.hours(RETENTION_HOURS_MIN) })],
     ['a batch that just fits', () => ({ batchSize: 4_718, recordBytes: 1_000 })],
@@ -182,10 +227,21 @@ const MAPPING_REFUSED: [string, unknown, string[]][] = [
   ['TumblingWindowInSeconds', 60, ['is 60', '`window` in the pipeline file']],
   ['FunctionResponseTypes', ['ReportBatchItemFailures'], ['commits a whole batch or throws']],
   ['Enabled', false, ['is false', 'update-event-source-mapping']],
+  ['EventSourceArn', { Ref: 'Other' }, ['is {"Ref":"Other"}', 'expected  "arn:stream"']],
+  ['FunctionName', { Ref: 'Other' }, ['expected  {"Ref":"Aggregate"}', 'it alone folds records']],
+  ['DestinationConfig', undefined, ['is absent', 'OnFailure watches that queue']],
+  ['BatchSize', 9_999, ['is 9999', 'expected  10000', 'give `batchSize`']],
 ];
 
 describe('a mapping with another setting is refused:', () => {
+  const ends = {
+    EventSourceArn: 'arn:stream',
+    FunctionName: { Ref: 'Aggregate' },
+    DestinationConfig: { OnFailure: { Destination: 'arn:queue' } },
+    BatchSize: 10_000,
+  };
   const right = {
+    ...ends,
     StartingPosition: 'TRIM_HORIZON',
     ParallelizationFactor: 1,
     MaximumRetryAttempts: -1,
@@ -195,7 +251,7 @@ describe('a mapping with another setting is refused:', () => {
   };
 
   it.each(MAPPING_REFUSED)('%s = %j', (name, value, pieces) => {
-    const refusals = guardMapping({ ...right, [name]: value });
+    const refusals = guardMapping({ ...right, [name]: value }, ends);
 
     expect(refusals).toHaveLength(1);
     const message = refusals.map(refusalText).join();
@@ -204,7 +260,7 @@ describe('a mapping with another setting is refused:', () => {
   });
 
   it('but not with the right ones', () => {
-    expect(guardMapping(right)).toEqual([]);
+    expect(guardMapping(right, ends)).toEqual([]);
   });
 
   it('as rendered, after an escape hatch and an aspect; and nothing is locked', () => {
@@ -213,6 +269,8 @@ describe('a mapping with another setting is refused:', () => {
       folder,
       change: (pipeline) => {
         mappingOf(pipeline).addPropertyOverride('ParallelizationFactor', 10);
+        mappingOf(pipeline).addPropertyDeletionOverride('DestinationConfig');
+        mappingOf(pipeline).functionName = 'somebody-elses';
         Aspects.of(pipeline).add({
           visit: (node) => {
             if (node === mappingOf(pipeline)) mappingOf(pipeline).maximumRetryAttempts = 3;
@@ -225,6 +283,8 @@ describe('a mapping with another setting is refused:', () => {
       '[Shop/Orders] ParallelizationFactor of the event source mapping is 10',
     );
     expect(message).toContain('MaximumRetryAttempts of the event source mapping is 3');
+    expect(message).toContain('DestinationConfig of the event source mapping is absent');
+    expect(message).toContain('FunctionName of the event source mapping is "somebody-elses"');
     expect(lockText(folder)).toBeNull();
   });
 });
@@ -266,6 +326,56 @@ describe('roles that lack something are refused:', () => {
   });
 });
 
+describe('a statement', () => {
+  const need = { action: 'dynamodb:PutItem', resource: { 'Fn::GetAtt': ['Table', 'Arn'] } };
+  const allow: Statement = { Effect: 'Allow', Action: need.action, Resource: [need.resource] };
+  const lacking = (...statements: Statement[]) =>
+    guardPermissions({ functionName: 'aggregate', needs: [need], statements }).length;
+
+  it.each<[string, Statement]>([
+    ['names action and resource', allow],
+    ['names the action in another case', { ...allow, Action: ['DynamoDB:putItem'] }],
+    ['names more', { Effect: 'Allow', Action: ['dynamodb:*'], Resource: '*' }],
+  ])('grants where it %s', (_, statement) => {
+    expect(lacking(statement)).toBe(0);
+  });
+
+  it.each<[string, Statement]>([
+    ['a condition', { ...allow, Condition: { Bool: { 'aws:MultiFactorAuthPresent': 'true' } } }],
+    ['NotAction', { Effect: 'Allow', NotAction: 's3:*', Resource: '*' }],
+    ['NotResource', { Effect: 'Allow', Action: need.action, NotResource: 'arn:other' }],
+    ['another action', { ...allow, Action: 'dynamodb:PutItems' }],
+    ['a wildcard elsewhere', { ...allow, Action: 's3:*' }],
+    ['another resource', { ...allow, Resource: 'arn:other' }],
+  ])('does not grant by %s', (_, statement) => {
+    expect(lacking(statement)).toBe(1);
+  });
+
+  it.each<[string, Statement, number]>([
+    ['by name', { ...allow, Effect: 'Deny' }, 1],
+    ['by a wildcard', { Effect: 'Deny', Action: 'dynamodb:*', Resource: '*' }, 1],
+    ['that a condition may bring', { ...allow, Effect: 'Deny', Condition: { Null: {} } }, 1],
+    ['of all but others', { Effect: 'Deny', NotAction: 's3:*', NotResource: 'arn:other' }, 1],
+    ['of all but this', { Effect: 'Deny', NotAction: need.action, Resource: '*' }, 0],
+    ['elsewhere', { Effect: 'Deny', Action: '*', NotResource: need.resource }, 0],
+  ])('denial %s counts', (_, denial, refused) => {
+    expect(lacking(allow, denial)).toBe(refused);
+  });
+
+  it('is seen as rendered: a condition that an aspect adds is no grant', () => {
+    const message = refusalOf({
+      change: (pipeline) => {
+        policyOf(pipeline, 'Query').addPropertyOverride('PolicyDocument.Statement.1.Condition', {
+          StringEquals: { 'aws:SourceVpc': 'vpc-1' },
+        });
+      },
+    });
+
+    expect(message).toContain('the role of the query function lacks dynamodb:GetItem on ');
+    expect(message).toContain('narrows it');
+  });
+});
+
 describe('keys that are needed and not there are refused:', () => {
   const STREAM_TODO = 'give streamKey, or make the stream with encryptionKey';
 
@@ -292,6 +402,20 @@ describe('keys that are needed and not there are refused:', () => {
 
     expect(message).toContain('the given bucket is encrypted with a key of yours: "alias/shop"');
     expect(message).toContain('make it with encryptionKey');
+  });
+
+  it('a table with a key, which no function is granted', () => {
+    const message = refusalOf({
+      props: (stack) => ({
+        table: Table.fromTableAttributes(stack, 'Restored', {
+          tableName: 'restored',
+          encryptionKey: Key.fromKeyArn(stack, 'Key', 'arn:aws:kms:eu-west-1:111122223333:key/k'),
+        }),
+      }),
+    });
+
+    expect(message).toContain('the given table is encrypted with a key of yours');
+    expect(message).toContain('restore it with the default encryption');
   });
 
   it('but not where the stream knows its key, or AWS manages it', () => {

@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CfnStream } from 'aws-cdk-lib/aws-kinesis';
+import { type CfnResource, RemovalPolicy } from 'aws-cdk-lib';
+import { CfnTable, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { CfnStream } from 'aws-cdk-lib/aws-kinesis';
 import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
-import { describe, expect, it } from 'vitest';
+import { Bucket, CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { PipelineJson, ViewJson } from '../../core/definition/pipeline-json.ts';
 import type { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
@@ -42,6 +45,12 @@ describe('the lock file', () => {
         start: 'TRIM_HORIZON',
         stream: { 'Fn::GetAtt': [expect.stringMatching(/^OrdersStream/), 'Arn'] },
       },
+      stores: {
+        table: { logicalId: expect.stringMatching(/^OrdersTable/), name: null },
+        bucket: { logicalId: expect.stringMatching(/^OrdersBucket/), name: null, keyPrefix: '' },
+        stream: { logicalId: expect.stringMatching(/^OrdersStream/), name: 'shop-orders' },
+        isKept: true,
+      },
     });
     expect(parsePlan(pipeline)).toEqual(parsePlan(ORDERS));
   });
@@ -74,7 +83,7 @@ describe('the lock file', () => {
 
   it.each([
     ['{', 'is not JSON', 'bring it back from version control'],
-    ['{"version": 2, "pipelines": {}}', 'is version 2, expected 1', 'upgrade Tidemark'],
+    ['{"version": 3, "pipelines": {}}', 'is version 3, expected 1 or 2', 'upgrade Tidemark'],
     ['[]', 'is version none', 'bring the file back'],
   ])('that says %s is refused, and stays', (text, ...pieces) => {
     const folder = newFolder();
@@ -83,6 +92,63 @@ describe('the lock file', () => {
     const message = refusalOf({ folder });
     for (const piece of ['tidemark.lock.json', ...pieces]) expect(message).toContain(piece);
     expect(lockText(folder)).toBe(text);
+  });
+});
+
+describe('a lock file of version 1', () => {
+  /** As the version before wrote it. */
+  function formerly(): { folder: string; lock: string } {
+    const { folder, lock } = deployed();
+    const { pipelines, ...rest } = JSON.parse(lock);
+    const { stores: _, ...known } = pipelines['prod/orders'];
+    const former = { ...rest, version: 1, pipelines: { 'prod/orders': known } };
+    writeFileSync(join(folder, 'tidemark.lock.json'), JSON.stringify(former));
+    return { folder, lock };
+  }
+
+  it('is read, and written anew with all that is known now', () => {
+    const { folder, lock } = formerly();
+
+    makeApp({ folder }).template();
+    expect(lockText(folder)).toBe(lock);
+  });
+
+  it('still refuses what it knows of', () => {
+    const { folder } = formerly();
+
+    expect(refusalOf({ folder, pipeline: withViews({ by_city }) })).toContain('by_day');
+    const pipeline = { ...ORDERS, stream: 'other' };
+    expect(refusalOf({ folder, pipeline })).toContain('was shop-orders and is other now');
+  });
+});
+
+describe('in CI, where nobody commits what synth writes,', () => {
+  const inCi = (options: SynthOptions) => {
+    vi.stubEnv('CI', 'true');
+    onTestFinished(() => {
+      vi.stubEnv('CI', '');
+    });
+    makeApp(options).template();
+  };
+
+  it('a pipeline that the lock file does not know is refused, unless it is named as new', () => {
+    const folder = newFolder();
+
+    expect(() => inCi({ folder })).toThrow(
+      /says nothing of prod\/orders.*cdk synth.*commit.*-c tidemark:newPipeline=prod\/orders goes on/s,
+    );
+    expect(lockText(folder)).toBeNull();
+    expect(() => inCi({ folder, context: { 'tidemark:newPipeline': 'prod/others' } })).toThrow();
+    inCi({ folder, context: { 'tidemark:newPipeline': 'dev/orders, prod/orders' } });
+    expect(lockText(folder)).not.toBeNull();
+  });
+
+  it('one that it knows goes on, and a stage that keeps nothing needs none', () => {
+    const { folder } = deployed();
+
+    inCi({ folder });
+    inCi({ props: () => ({ stage: 'dev' }) });
+    inCi({ props: () => ({ target: 'emulator' }) });
   });
 });
 
@@ -127,6 +193,7 @@ describe('a change of views', () => {
     expect(message).toContain(`this change drops the state of ${views.replace(',', ', ')}:`);
     expect(message).toContain(change);
     expect(message).toContain(`-c tidemark:allowDrop=${views} goes on`);
+    expect(message).toContain('To roll back, type it too: under the plan as it was less than 24');
     expect(lockText(folder)).toBe(lock);
 
     const context = { 'tidemark:allowDrop': views };
@@ -134,6 +201,24 @@ describe('a change of views', () => {
     expect(lockText(folder)).not.toBe(lock);
     // Now it is what is deployed.
     makeApp({ folder, pipeline }).template();
+  });
+
+  it('goes back by what the message says, or with the lock file that was beside it', () => {
+    const { folder, lock } = deployed();
+    const pipeline = withViews({
+      by_city,
+      by_day,
+      all: { aggregates: { orders: { count: '*' } } },
+    });
+    makeApp({ folder, pipeline }).template();
+
+    expect(refusalOf({ folder })).toContain('-c tidemark:allowDrop=all goes on. To roll back');
+    makeApp({ folder, context: { 'tidemark:allowDrop': 'all' } }).template();
+    expect(lockText(folder)).toBe(lock);
+
+    makeApp({ folder, pipeline }).template();
+    writeFileSync(join(folder, 'tidemark.lock.json'), lock);
+    makeApp({ folder }).template();
   });
 
   it('is refused for the views that were not named, and the message names both', () => {
@@ -153,6 +238,17 @@ describe('a change that would replace what keeps state is refused, and nothing i
         if (node instanceof CfnEventSourceMapping) override(node);
       }
     };
+
+  function overriddenStore<Store extends CfnResource>(
+    type: abstract new (...values: never[]) => Store,
+    override: (store: Store) => void,
+  ) {
+    return (pipeline: TidemarkPipeline) => {
+      for (const node of pipeline.node.findAll()) {
+        if (node instanceof type) override(node as Store);
+      }
+    };
+  }
 
   const CASES: [string, SynthOptions, string[]][] = [
     [
@@ -187,6 +283,63 @@ describe('a change that would replace what keeps state is refused, and nothing i
       ['the stream of the event source mapping was {"Fn::GetAtt":["OrdersStream'],
     ],
     [
+      'another logical id of the table',
+      { change: overriddenStore(CfnTable, (table) => table.overrideLogicalId('Other')) },
+      ['the table was {"logicalId":"OrdersTable', 'give it as `table`'],
+    ],
+    [
+      'a name of the table, which replaces it',
+      { change: overriddenStore(CfnTable, (table) => (table.tableName = 'orders')) },
+      ['"name":null} and is {', '"name":"orders"} now', 'holds no HEAD'],
+    ],
+    [
+      'a given table',
+      { props: (stack) => ({ table: Table.fromTableName(stack, 'Restored', 'restored') }) },
+      ['and is {"logicalId":null,"name":"restored"} now', 'another holds no HEAD'],
+    ],
+    [
+      'another logical id of the bucket',
+      { change: overriddenStore(CfnBucket, (bucket) => bucket.overrideLogicalId('Other')) },
+      ['the bucket was {"logicalId":"OrdersBucket', 'is {"logicalId":"Other","name":null} now'],
+    ],
+    [
+      'a given bucket',
+      { props: (stack) => ({ bucket: Bucket.fromBucketName(stack, 'Theirs', 'theirs') }) },
+      [
+        'and is {"logicalId":null,"name":"theirs"} now',
+        'the keyPrefix was "" and is "tidemark/prod/orders/" now',
+      ],
+    ],
+    [
+      'another key prefix',
+      { props: () => ({ keyPrefix: 'a/' }) },
+      ['the keyPrefix was "" and is "a/" now', 'put it back'],
+    ],
+    [
+      'another name of the stream behind the back of the pipeline file',
+      { change: overriddenStore(CfnStream, (stream) => (stream.name = 'other')) },
+      ['the stream was {', '"name":"other"} now', 'to which no producer writes'],
+    ],
+    [
+      'another stream in the pipeline file',
+      { pipeline: { ...ORDERS, stream: 'other' } },
+      ['`stream` of the pipeline was shop-orders and is other now', 'the stream was {'],
+    ],
+    [
+      'stores that go with the stack',
+      { props: () => ({ removalPolicy: RemovalPolicy.DESTROY }) },
+      ['outlived the stack, and now one of them goes with it', 'take removalPolicy: DESTROY'],
+    ],
+    [
+      'one store that goes with the stack behind the back of the props',
+      {
+        change: overriddenStore(CfnTable, (table) =>
+          table.applyRemovalPolicy(RemovalPolicy.DESTROY),
+        ),
+      },
+      ['outlived the stack, and now one of them goes with it', 'or what else overrides it'],
+    ],
+    [
       'another construct id',
       { constructId: 'Purchases' },
       ['the construct of prod/orders was Shop/Orders and is Shop/Purchases now', 'put the id back'],
@@ -210,4 +363,19 @@ describe('a change that would replace what keeps state is refused, and nothing i
     }
     expect(lockText(folder)).toBe(lock);
   });
+});
+
+it('what is given may go or stay as its owner likes', () => {
+  const options: SynthOptions = {
+    props: (stack) => ({
+      bucket: new Bucket(stack, 'Theirs', { removalPolicy: RemovalPolicy.DESTROY }) as IBucket,
+    }),
+  };
+  const { folder, lock } = deployed(options);
+
+  expect(JSON.parse(lock).pipelines['prod/orders'].stores).toMatchObject({
+    bucket: { logicalId: expect.stringMatching(/^Theirs/), keyPrefix: 'tidemark/prod/orders/' },
+    isKept: true,
+  });
+  makeApp({ ...options, folder }).template();
 });

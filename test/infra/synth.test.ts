@@ -2,7 +2,7 @@
  * This repository's own app, by the real command line; and cdk-nag over everything that the construct can be.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Duration, type Stack, Validations } from 'aws-cdk-lib';
@@ -41,7 +41,7 @@ describe('cdk synth', () => {
 
     expect([status, text]).toEqual([0, expect.not.stringMatching(/warning|error/i)]);
     expect(synthMs).toBeLessThan(SYNTH_MS_MAX);
-    const template = readFileSync(join(folder, 'out/tidemark-prod.template.json'), 'utf8');
+    const template = readFileSync(join(folder, 'out/tidemark-flights-prod.template.json'), 'utf8');
     const functions = functionsOf(template);
     expect(functions).toHaveLength(4);
     for (const { Code } of functions) {
@@ -65,7 +65,24 @@ describe('cdk synth', () => {
       }),
     });
     expect([again.status, again.text]).toEqual([0, '']);
-    expect(readFileSync(join(folder, 'again/tidemark-prod.template.json'), 'utf8')).toBe(template);
+    expect(readFileSync(join(folder, 'again/tidemark-flights-prod.template.json'), 'utf8')).toBe(
+      template,
+    );
+  });
+
+  it('makes another stack for another pipeline', () => {
+    const folder = newFolder();
+    writeFileSync(
+      join(folder, 'shop.json'),
+      JSON.stringify({ ...ORDERS_WITH_IDLE, name: 'Shop_Orders.eu' }),
+    );
+    const { status, text } = run(process.execPath, ['infra/app.ts'], {
+      CDK_OUTDIR: join(folder, 'out'),
+      CDK_CONTEXT_JSON: JSON.stringify({ pipeline: join(folder, 'shop.json') }),
+    });
+
+    expect([status, text]).toEqual([0, '']);
+    expect(existsSync(join(folder, 'out/tidemark-Shop-Orders-eu-dev.template.json'))).toBe(true);
   });
 
   it.each([

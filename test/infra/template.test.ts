@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration } from 'aws-cdk-lib';
-import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib';
+import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Stream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -13,7 +14,9 @@ import {
   PIPELINE_DIMENSION,
 } from '../../functions/deployment-contract.ts';
 import { heartbeatMinutes } from '../../infra/schedules.ts';
-import { makeApp, ORDERS, ORDERS_WITH_IDLE } from './pipeline-app.ts';
+import { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
+import { makeApp, newFolder, ORDERS, ORDERS_WITH_IDLE, type SynthOptions } from './pipeline-app.ts';
+import { listOf, PolicySimulation, textOf } from './policy-simulation.ts';
 
 type Resource = {
   readonly Type: string;
@@ -121,16 +124,71 @@ describe('the activation', () => {
       ServiceToken: { 'Fn::GetAtt': [expect.stringMatching(/^OrdersFunctionsAdmin/), 'Arn'] },
       ServiceTimeout: 960,
       PlanHash: parsed.plan.hash,
+      OnDelete: 'keep',
+      Table: { Ref: expect.stringMatching(/^OrdersTable/) },
     });
+  });
+
+  it.each<[string, SynthOptions['props'] & object, string]>([
+    ['a bucket of its own that goes with the stack', () => ({ stage: 'dev' }), 'empty'],
+    ['the same by its policy', () => ({ removalPolicy: RemovalPolicy.DESTROY }), 'empty'],
+    ['a bucket of its own that is kept', () => ({ removalPolicy: RemovalPolicy.RETAIN }), 'keep'],
+    [
+      'a given bucket, whatever goes',
+      (stack) => ({ stage: 'dev', bucket: Bucket.fromBucketName(stack, 'Theirs', 'theirs') }),
+      'keep',
+    ],
+  ])('empties when it goes, and may do so, exactly where it must: %s', (_, props, onDelete) => {
+    const template = makeApp({ props }).template();
+
+    const [, activation] = only(template, 'AWS::CloudFormation::CustomResource');
+    expect(activation.Properties['OnDelete']).toBe(onDelete);
+    const mayDelete = new PolicySimulation(template)
+      .statements('OrdersFunctionsAdminRole')
+      .filter(({ Action }) => listOf(Action).includes('s3:DeleteObject'));
+    expect(mayDelete).toHaveLength(onDelete === 'empty' ? 1 : 0);
+    for (const { Resource } of mayDelete) expect(textOf(Resource)).toMatch(/^<OrdersBucket.*\/\*$/);
+  });
+
+  it('goes after everything that could write again, and before what it needs', () => {
+    const template = makeApp({
+      pipeline: ORDERS_WITH_IDLE,
+      props: () => ({ stage: 'dev' }),
+    }).template();
+    const resources = template.toJSON()['Resources'] as Record<string, Resource>;
+    const [activationId, activation] = only(template, 'AWS::CloudFormation::CustomResource');
+
+    const goBefore = Object.entries(resources)
+      .filter(([, { DependsOn }]) => DependsOn?.includes(activationId))
+      .map(([, { Type }]) => Type);
+    expect(goBefore.sort()).toEqual([
+      'AWS::Events::Rule',
+      'AWS::Events::Rule',
+      'AWS::Lambda::EventSourceMapping',
+      'AWS::Lambda::Permission',
+      'AWS::Lambda::Permission',
+    ]);
+    const goAfter = new Set(activation.DependsOn?.map((id) => resources[id]?.Type));
+    for (const type of [
+      'AWS::DynamoDB::Table',
+      'AWS::IAM::Policy',
+      'AWS::IAM::Role',
+      'AWS::Kinesis::Stream',
+      'AWS::Lambda::Function',
+      'AWS::Logs::LogGroup',
+      'AWS::S3::Bucket',
+    ]) {
+      expect(goAfter).toContain(type);
+    }
   });
 });
 
 describe('the stores', () => {
-  it('keep stream, table, bucket and logs in prod', () => {
+  it('keep stream, table, bucket and logs in prod, unless the deploy that made them is rolled back', () => {
     const template = prod();
 
     template.hasResource('AWS::Kinesis::Stream', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
       Properties: {
         Name: 'shop-orders',
@@ -141,7 +199,10 @@ describe('the stores', () => {
       },
     });
     const [, table] = only(template, 'AWS::DynamoDB::Table');
-    expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    expect(table).toMatchObject({
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+    });
     expect(table.Properties).toEqual({
       AttributeDefinitions: [
         { AttributeName: 'pk', AttributeType: 'S' },
@@ -158,7 +219,7 @@ describe('the stores', () => {
     });
     for (const [, logs] of resourcesOf(template, 'AWS::Logs::LogGroup')) {
       expect(logs).toMatchObject({
-        DeletionPolicy: 'Retain',
+        DeletionPolicy: 'RetainExceptOnCreate',
         Properties: { RetentionInDays: 30 },
       });
     }
@@ -183,7 +244,7 @@ describe('the stores', () => {
   it('never expire an object that is current', () => {
     const [, bucket] = only(prod(), 'AWS::S3::Bucket');
 
-    expect(bucket.DeletionPolicy).toBe('Retain');
+    expect(bucket.DeletionPolicy).toBe('RetainExceptOnCreate');
     expect(bucket.Properties).toEqual({
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [
@@ -252,6 +313,7 @@ describe('the stores', () => {
           'Given',
           'arn:aws:kinesis:eu-west-1:111122223333:stream/given',
         ),
+        table: Table.fromTableName(stack, 'Restored', 'restored'),
         bucket: Bucket.fromBucketName(stack, 'Theirs', 'theirs'),
         alarmTopic: Topic.fromTopicArn(stack, 'Pager', 'arn:aws:sns:eu-west-1:111122223333:pager'),
         start: 'TRIM_HORIZON',
@@ -259,12 +321,18 @@ describe('the stores', () => {
       }),
     }).template();
 
-    for (const type of ['AWS::Kinesis::Stream', 'AWS::S3::Bucket', 'AWS::SNS::Topic']) {
+    for (const type of [
+      'AWS::Kinesis::Stream',
+      'AWS::DynamoDB::Table',
+      'AWS::S3::Bucket',
+      'AWS::SNS::Topic',
+    ]) {
       template.resourceCountIs(type, 0);
     }
     for (const [, { Properties }] of resourcesOf(template, 'AWS::Lambda::Function')) {
       expect(Properties['Environment']).toMatchObject({
         Variables: {
+          TIDEMARK_TABLE: 'restored',
           TIDEMARK_BUCKET: 'theirs',
           TIDEMARK_KEY_PREFIX: 'tidemark/prod/orders/',
           TIDEMARK_STREAM_ARN: 'arn:aws:kinesis:eu-west-1:111122223333:stream/given',
@@ -325,7 +393,10 @@ describe('the functions', () => {
       configs.map(([id]) => id.replace(/^OrdersFunctions|FunctionEvent.*$/g, '')).sort(),
     ).toEqual(['Aggregate', 'Heartbeat', 'Tick']);
     for (const [, { Properties }] of configs) {
-      expect(Properties['MaximumRetryAttempts']).toBe(0);
+      expect(Properties).toMatchObject({
+        MaximumRetryAttempts: 0,
+        MaximumEventAgeInSeconds: 60,
+      });
     }
   });
 
@@ -398,11 +469,15 @@ describe('alarms', () => {
       'CheckpointAge',
       'Deaths',
       'Faults',
+      'FunctionErrors',
+      'GapsPossible',
       'NearTimeOut',
       'OnFailure',
+      'OtherFaults',
       'Quarantine',
       'ReadThrottles',
       'RestoreRate',
+      'Throttles',
       'TickMissing',
       'WriteThrottles',
     ]);
@@ -410,17 +485,74 @@ describe('alarms', () => {
       expect(alarm).toMatchObject({
         AlarmActions: [{ Ref: topicId }],
         OKActions: [{ Ref: topicId }],
-        TreatMissingData: String(alarm['AlarmDescription']).includes('"TickMissing"')
-          ? 'breaching'
-          : 'notBreaching',
       });
     }
+  });
+
+  it('ring for missing data in one case, and there only once there has been some', () => {
+    const [topicId] = only(prod(), 'AWS::SNS::Topic');
+
+    for (const alarm of alarmsOf(prod())) {
+      const isTick = String(alarm['AlarmDescription']).includes('"TickMissing"');
+      expect([alarm['TreatMissingData'], alarm['InsufficientDataActions']]).toEqual(
+        // Data that is not there yet makes a new alarm neither ring nor change its state.
+        isTick ? ['missing', [{ Ref: topicId }]] : ['notBreaching', undefined],
+      );
+    }
+  });
+
+  it('count errors of every function beside the aggregate function', () => {
+    const expressionOf = (template: Template) =>
+      alarmsOf(template)
+        .filter(({ AlarmDescription }) => String(AlarmDescription).includes('"FunctionErrors"'))
+        .flatMap(({ Metrics }) => Metrics as Record<string, unknown>[]);
+
+    const [sum, ...errors] = expressionOf(makeApp({ pipeline: ORDERS_WITH_IDLE }).template());
+    expect(sum?.['Expression']).toBe('SUM([query, admin, tick, heartbeat])');
+    expect(errors.map(({ Id }) => Id)).toEqual(['query', 'admin', 'tick', 'heartbeat']);
+    for (const { Id, MetricStat } of errors) {
+      expect(MetricStat).toMatchObject({
+        Stat: 'Sum',
+        Metric: {
+          Namespace: 'AWS/Lambda',
+          MetricName: 'Errors',
+          Dimensions: [
+            { Value: { Ref: expect.stringMatching(new RegExp(`^OrdersFunctions${Id}`, 'i')) } },
+          ],
+        },
+      });
+    }
+    expect(expressionOf(prod())[0]?.['Expression']).toBe('SUM([query, admin, tick])');
+  });
+
+  it('speak of a rate of restores only where there are flips enough', () => {
+    prod().hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Metrics: Match.arrayWith([
+        Match.objectLike({ Expression: 'IF(flips >= 50, 100 * FILL(restores, 0) / flips, 0)' }),
+      ]),
+    });
+  });
+
+  it('ring when the aggregate function gets no place', () => {
+    prod().hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Namespace: 'AWS/Lambda',
+      MetricName: 'Throttles',
+      Dimensions: [{ Value: { Ref: Match.stringLikeRegexp('^OrdersFunctionsAggregate') } }],
+      Threshold: 1,
+    });
   });
 
   it('ring by the metrics that the functions write', () => {
     const template = prod();
 
-    for (const metric of ['checkpointAgeMs', 'recordsQuarantined', 'faults', 'slices'] as const) {
+    for (const metric of [
+      'checkpointAgeMs',
+      'recordsQuarantined',
+      'faults',
+      'otherFaults',
+      'gapsPossible',
+      'slices',
+    ] as const) {
       template.hasResourceProperties('AWS::CloudWatch::Alarm', {
         Namespace: METRIC_NAMESPACE,
         MetricName: METRIC[metric],
@@ -484,6 +616,62 @@ describe('outputs and dashboard', () => {
     ]) {
       expect(body).toContain(metric);
     }
+  });
+});
+
+describe('two stages of a pipeline', () => {
+  it('lie in one stack, each with names of its own', () => {
+    const folder = newFolder();
+    const template = makeApp({
+      folder,
+      change: (_, stack) => {
+        const pipeline = join(folder, 'pipeline.json');
+        new TidemarkPipeline(stack, 'Trial', { pipeline, stage: 'dev' });
+      },
+    }).template();
+
+    const mappings = resourcesOf(template, 'AWS::Lambda::EventSourceMapping').map(([id]) => id);
+    expect(mappings.sort()).toEqual(['TidemarkOrdersDevMapping', 'TidemarkOrdersMapping']);
+    expect(Object.keys(template.toJSON()['Outputs'])).toContain('TidemarkOrdersDevQueryUrl');
+  });
+});
+
+describe('warnings', () => {
+  const warningsOf = (options: SynthOptions) => {
+    const { stack, template } = makeApp(options);
+    template();
+    return Annotations.fromStack(stack)
+      .findWarning('*', Match.anyValue())
+      .map(({ entry }) => String(entry.data));
+  };
+
+  it('say at the first synth of a stage that is kept that the lock file is to be committed', () => {
+    const folder = newFolder();
+
+    expect(warningsOf({ folder })).toEqual([
+      expect.stringMatching(/^tidemark.lock.json says nothing of prod\/orders yet.* Commit it/),
+    ]);
+    expect(warningsOf({ folder })).toEqual([]);
+    expect(warningsOf({ props: () => ({ stage: 'dev' }) })).toEqual([]);
+  });
+
+  it('say what an on-demand stream does to slices, where it is of the pipeline', () => {
+    const onDemand = { stage: 'dev', streamMode: StreamMode.ON_DEMAND };
+
+    expect(warningsOf({ props: () => onDemand })).toEqual([
+      expect.stringContaining('slices do not pass their state on'),
+    ]);
+    const given = (stack: Stack) => ({
+      ...onDemand,
+      stream: Stream.fromStreamArn(
+        stack,
+        'Given',
+        'arn:aws:kinesis:eu-west-1:111122223333:stream/given',
+      ),
+      start: 'TRIM_HORIZON' as const,
+      retention: Duration.days(7),
+    });
+    expect(warningsOf({ props: given })).toEqual([]);
   });
 });
 
