@@ -203,6 +203,8 @@ export class SliceMemory {
       const previous = switchTo === null ? head.previous : null;
       return this.#rewind(head, { checkpoint, base, planOrdinal, previous }, epoch);
     }
+    // Whoever was slow may find collected what others have gone on from.
+    if ((await this.readHead()).revision !== head.revision) return { outcome: 'lost' };
     throw new CorruptStateFault(
       `${damage.message}; and no older epoch of ${head.sliceId} can be read whole and replayed from the stream`,
       {

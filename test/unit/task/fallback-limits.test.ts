@@ -4,6 +4,7 @@ import type { Head } from '../../../core/checkpoint/head.ts';
 import { parseBlobKey, sameBlob } from '../../../core/checkpoint/names.ts';
 import { load } from '../../../core/checkpoint/restore.ts';
 import { CorruptStateFault, TransientFault } from '../../../core/faults.ts';
+import type { CheckpointStore } from '../../../core/ports.ts';
 import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
 import { deliverEpochs, expectAll, history, KNOBS } from './fallback-fixture.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
@@ -79,6 +80,23 @@ describe('the floor', () => {
     await expect(stuck).rejects.toThrow(CorruptStateFault);
     await expect(stuck).rejects.toThrow(/no older epoch/);
     expect((await world.head()).revision).toBe(head.revision);
+  });
+
+  it('does not hold an owner that was so slow that others have collected what it read of: it reads HEAD again', async () => {
+    const world = new TaskWorld(100, { ...KNOBS, retentionGraceMs: 0 });
+    const task = world.task();
+    await deliverEpochs(world, task, 0, 2);
+    const old = await world.ports.heads.readHead(SLICE);
+    await deliverEpochs(world, task, 2, 14);
+    let reads = 0;
+    const heads: CheckpointStore = Object.assign(Object.create(world.ports.heads), {
+      readHead: async (sliceId: string) =>
+        ++reads <= 2 ? old : world.ports.heads.readHead(sliceId),
+    });
+    const report = await world.task({ heads }).deliver(world.batch(70, 75), PLENTY);
+    expect(report).toMatchObject({ folded: 5, rewoundTo: null, refused: 1 });
+    expect(reads).toBeGreaterThan(2);
+    await expectAll(world, 0);
   });
 
   it('keeps one whole base behind HEAD: any one blob may be lost', async () => {
