@@ -28,7 +28,7 @@ export function planActivation(
   });
   const properties: ActivationProperties = {
     PlanHash: plan.hash,
-    OnDelete: isBucketEmptied ? 'empty' : 'keep',
+    OnDelete: 'keep',
   };
   for (const [name, value] of Object.entries(properties)) {
     activation.addPropertyOverride(name, value);

@@ -2,7 +2,7 @@
  * What the only pipeline that an emulator holds has stored, past its functions.
  */
 import { DynamoDBClient, ListTablesCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
+import { ListBucketsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { type Head, parseHead } from '../../core/checkpoint/head.ts';
 import { EMULATOR_CREDENTIALS, EMULATOR_REGION } from '../aws-emulator.ts';
 
@@ -24,6 +24,16 @@ export async function readHeads(endpoint: string): Promise<Head[]> {
       }),
     )
     .sort((a, b) => (a.sliceId < b.sliceId ? -1 : 1));
+}
+
+/** Throws if the bucket is empty: its removal would prove nothing. */
+export async function assertObjectsAreStored(endpoint: string): Promise<void> {
+  const client = new S3Client({ ...settingsOf(endpoint), forcePathStyle: true });
+  for (const Bucket of await bucketsOf(client)) {
+    const { KeyCount = 0 } = await client.send(new ListObjectsV2Command({ Bucket }));
+    if (KeyCount > 0) return;
+  }
+  throw new Error('no bucket of a pipeline holds an object');
 }
 
 /** Throws if a table or a bucket of a pipeline is left. */

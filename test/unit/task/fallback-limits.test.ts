@@ -89,10 +89,14 @@ describe('the floor', () => {
     const old = await world.ports.heads.readHead(SLICE);
     await deliverEpochs(world, task, 2, 14);
     let reads = 0;
-    const heads: CheckpointStore = Object.assign(Object.create(world.ports.heads), {
-      readHead: async (sliceId: string) =>
-        ++reads <= 2 ? old : world.ports.heads.readHead(sliceId),
-    });
+    const store = world.ports.heads;
+    const heads: CheckpointStore = {
+      readHead: async (sliceId) => (++reads <= 2 ? old : store.readHead(sliceId)),
+      createHead: (item) => store.createHead(item),
+      writeHead: (item, ifRevision) => store.writeHead(item, ifRevision),
+      listHeads: () => store.listHeads(),
+    };
+    world.source.trim(SHARD, world.records[60]!);
     const report = await world.task({ heads }).deliver(world.batch(70, 75), PLENTY);
     expect(report).toMatchObject({ folded: 5, rewoundTo: null, refused: 1 });
     expect(reads).toBeGreaterThan(2);
