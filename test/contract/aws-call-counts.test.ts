@@ -24,6 +24,7 @@ import type { StreamRecord } from '../../core/ports.ts';
 import type { TaskPorts } from '../../core/task/slice-task.ts';
 import { EMULATOR_CREDENTIALS, EMULATOR_REGION } from '../../scripts/aws-emulator.ts';
 import { describeOnEmulator } from './emulator.ts';
+import { PIPELINE_TABLE } from './pipeline-table.ts';
 
 const SHARD = 'shardId-000000000000';
 const PLENTY = () => 60_000;
@@ -95,7 +96,7 @@ async function pipelineAt(endpoint: string, knobs: Partial<Knobs> = {}) {
   };
   const dynamo = new DynamoDBClient(settings);
   const s3 = new S3Client({ ...settings, forcePathStyle: true });
-  await dynamo.send(new CreateTableCommand({ ...TABLE, TableName: name }));
+  await dynamo.send(new CreateTableCommand({ ...PIPELINE_TABLE, TableName: name }));
   await s3.send(new CreateBucketCommand({ Bucket: name }));
   const calls: string[] = [];
   for (const client of [dynamo, s3]) record(client, calls);
@@ -138,18 +139,6 @@ async function pipelineAt(endpoint: string, knobs: Partial<Knobs> = {}) {
     },
   };
 }
-
-const TABLE = {
-  KeySchema: [
-    { AttributeName: 'pk', KeyType: 'HASH' as const },
-    { AttributeName: 'sk', KeyType: 'RANGE' as const },
-  ],
-  AttributeDefinitions: [
-    { AttributeName: 'pk', AttributeType: 'S' as const },
-    { AttributeName: 'sk', AttributeType: 'S' as const },
-  ],
-  BillingMode: 'PAY_PER_REQUEST' as const,
-};
 
 /** Notes each command that a client sends, with the first part of the item's key. */
 function record(client: DynamoDBClient | S3Client, calls: string[]): void {

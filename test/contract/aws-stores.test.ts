@@ -1,9 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  CreateTableCommand,
-  type CreateTableCommandInput,
-  DynamoDBClient,
-} from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
 import { DynamoCheckpointStore } from '../../adapters/aws/dynamodb/dynamo-checkpoint-store.ts';
@@ -20,6 +16,7 @@ import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import type { World } from './contract.ts';
 import { describeOnEmulator } from './emulator.ts';
 import { inboxContract } from './inbox-contract.ts';
+import { PIPELINE_TABLE } from './pipeline-table.ts';
 import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
 import { suspicionStoreContract } from './suspicion-store-contract.ts';
@@ -55,7 +52,7 @@ await describeOnEmulator('AWS stores on ministack', (endpoint) => {
         for (const client of clients.splice(0)) client.destroy();
       };
       const { dynamo, s3 } = connectClients();
-      await dynamo.send(new CreateTableCommand({ ...TABLE, TableName: name }));
+      await dynamo.send(new CreateTableCommand({ ...PIPELINE_TABLE, TableName: name }));
       await s3.send(new CreateBucketCommand({ Bucket: name }));
       return {
         connect: async () => {
@@ -115,15 +112,3 @@ await describeOnEmulator('AWS stores on ministack', (endpoint) => {
     make: worldOf(({ table }) => new DynamoSuspicionStore(table)),
   });
 });
-
-const TABLE = {
-  BillingMode: 'PAY_PER_REQUEST',
-  AttributeDefinitions: [
-    { AttributeName: 'pk', AttributeType: 'S' },
-    { AttributeName: 'sk', AttributeType: 'S' },
-  ],
-  KeySchema: [
-    { AttributeName: 'pk', KeyType: 'HASH' },
-    { AttributeName: 'sk', KeyType: 'RANGE' },
-  ],
-} satisfies Partial<CreateTableCommandInput>;

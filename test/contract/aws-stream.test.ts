@@ -1,9 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  CreateTableCommand,
-  type CreateTableCommandInput,
-  DynamoDBClient,
-} from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   CreateStreamCommand,
   DeleteStreamCommand,
@@ -31,6 +27,7 @@ import { findKinesisLocal, type KinesisLocal, startKinesisLocal } from './kinesi
 import { MemoryTipMarks } from './kinesis-memory-tip-marks.ts';
 import { tipMarksContract } from './kinesis-tip-marks-contract.ts';
 import { connectKinesis, type KinesisPlace, REGION } from './kinesis-world.ts';
+import { PIPELINE_TABLE } from './pipeline-table.ts';
 import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -207,7 +204,7 @@ await describeOnEmulator('the stream on ministack', (endpoint) => {
     name: 'DynamoDB',
     make: async () => {
       const tableName = `marks-${randomUUID()}`;
-      await dynamo.send(new CreateTableCommand({ ...TABLE, TableName: tableName }));
+      await dynamo.send(new CreateTableCommand({ ...PIPELINE_TABLE, TableName: tableName }));
       const calls = new AwsCalls({ timeLeftMs: () => 20_000 });
       return {
         connect: async () =>
@@ -218,18 +215,6 @@ await describeOnEmulator('the stream on ministack', (endpoint) => {
     },
   });
 });
-
-const TABLE = {
-  BillingMode: 'PAY_PER_REQUEST',
-  AttributeDefinitions: [
-    { AttributeName: 'pk', AttributeType: 'S' },
-    { AttributeName: 'sk', AttributeType: 'S' },
-  ],
-  KeySchema: [
-    { AttributeName: 'pk', KeyType: 'HASH' },
-    { AttributeName: 'sk', KeyType: 'RANGE' },
-  ],
-} satisfies Partial<CreateTableCommandInput>;
 
 async function createStream(client: KinesisClient, shardsPerPage: number): Promise<KinesisPlace> {
   const streamName = `flights-${randomUUID()}`;
