@@ -24,6 +24,10 @@ const SCRIPT_EXTENSIONS = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs'];
 /** Throws an error that names the file, and everything that is wrong with it. */
 export function loadPipeline(pipeline: string | PipelineJson | Plan): LoadedPipeline {
   if (typeof pipeline !== 'string') {
+    if (typeof pipeline !== 'object' || pipeline === null) {
+      const expected = "expected the path of a pipeline file, such as './tidemark.config.ts'";
+      throw new Error(`pipeline is ${String(pipeline)}: ${expected}, or the pipeline itself`);
+    }
     const json = isPlan(pipeline) ? planToJson(pipeline) : pipeline;
     return { plan: planOf('the pipeline', json), folder: process.cwd() };
   }
@@ -36,9 +40,18 @@ function isPlan(pipeline: PipelineJson | Plan): pipeline is Plan {
 }
 
 function planOf(name: string, json: unknown): Plan {
-  const parsed = parsePlan(json);
+  const parsed = parsedOf(name, json);
   if (parsed.ok) return parsed.plan;
   throw new Error(formatProblems(name, parsed.problems));
+}
+
+/** A getter of the pipeline's own may throw. */
+function parsedOf(name: string, json: unknown): ReturnType<typeof parsePlan> {
+  try {
+    return parsePlan(json);
+  } catch (cause) {
+    throw new Error(`${name} cannot be read: ${messageOf(cause)}`, { cause });
+  }
 }
 
 function readJson(path: string, absolute: string): unknown {
@@ -105,7 +118,8 @@ function requireWithHooks(path: string, absolute: string): unknown {
   try {
     return require(absolute);
   } catch (cause) {
-    const isAsync = (cause as NodeJS.ErrnoException).code === 'ERR_REQUIRE_ASYNC_MODULE';
+    const isAsync =
+      (cause as NodeJS.ErrnoException | null | undefined)?.code === 'ERR_REQUIRE_ASYNC_MODULE';
     const reason = isAsync ? 'it awaits at its top level, and CDK does not wait' : messageOf(cause);
     throw new Error(`${path} could not be loaded: ${reason}`, { cause });
   } finally {

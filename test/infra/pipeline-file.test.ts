@@ -76,6 +76,13 @@ describe('a file that is no pipeline is named, with what to do', () => {
     ['orders.mjs', 'export default Promise.resolve({})', ['is a promise', 'CDK does not wait']],
     ['orders.mjs', 'await 1; export default {}', ['awaits at its top level']],
     ['orders.ts', "throw new Error('no luck')", ['could not be loaded: no luck']],
+    ['orders.ts', 'throw null', ['could not be loaded: null']],
+    ['orders.ts', 'throw undefined', ['could not be loaded: undefined']],
+    [
+      'orders.mjs',
+      "export default { get name() { throw new Error('no name') } }",
+      ['cannot be read: no name'],
+    ],
     ['orders.ts', 'export default (', ['could not be loaded']],
     [
       'orders.json',
@@ -93,6 +100,12 @@ describe('a file that is no pipeline is named, with what to do', () => {
   it('that is not there', () => {
     expect(() => loadPipeline('nowhere/orders.json')).toThrow(
       /there is no pipeline file nowhere\/orders\.json \(looked for .*\); a path counts from the folder in which cdk runs/,
+    );
+  });
+
+  it.each([undefined, null, 5])('that is %s', (pipeline) => {
+    expect(() => loadPipeline(pipeline as never)).toThrow(
+      `pipeline is ${pipeline}: expected the path of a pipeline file`,
     );
   });
 
