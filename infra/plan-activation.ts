@@ -28,7 +28,7 @@ export function planActivation(
   });
   const properties: ActivationProperties = {
     PlanHash: plan.hash,
-    OnDelete: 'keep',
+    OnDelete: isBucketEmptied ? 'empty' : 'keep',
   };
   for (const [name, value] of Object.entries(properties)) {
     activation.addPropertyOverride(name, value);

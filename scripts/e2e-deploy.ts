@@ -10,7 +10,8 @@
 import { EmulatorMissing, startAwsEmulator } from './aws-emulator.ts';
 import { CdkRun } from './deploy-lane/cdk-run.ts';
 import { checkPipeline } from './deploy-lane/pipeline-check.ts';
-import { assertNothingIsLeft, assertObjectsAreStored } from './deploy-lane/stored-state.ts';
+import { checkFarewell } from './deploy-lane/stack-farewell.ts';
+import { assertNothingIsLeft } from './deploy-lane/stored-state.ts';
 
 const PORT = 4566;
 const FLIGHTS = 'examples/flights/tidemark.config.ts';
@@ -33,7 +34,7 @@ async function run(): Promise<void> {
     const outputs = await cdk.deploy(FLIGHTS);
     try {
       await checkPipeline({ endpoint, outputs, redeploy: (file) => cdk.deploy(file) });
-      await assertObjectsAreStored(endpoint);
+      await checkFarewell(endpoint);
     } finally {
       await cdk.destroy();
     }

@@ -159,7 +159,13 @@ describe('the package, in a CDK app that has nothing else', () => {
        new TidemarkPipeline(new Stack(app, 'Flights'), 'Flights', { pipeline: './tidemark.config.ts' });
        app.synth();`,
     );
-    const synth = spawnSync(process.execPath, ['app.mjs'], { cwd: elsewhere, encoding: 'utf8' });
+    // On a server synth wants a lock file that is committed; here is a person's first try.
+    const env = { ...process.env, CI: '' };
+    const synth = spawnSync(process.execPath, ['app.mjs'], {
+      cwd: elsewhere,
+      encoding: 'utf8',
+      env,
+    });
 
     expect(synth).toMatchObject({ status: 0, stderr: '' });
     const { Resources } = readJson(join(elsewhere, 'cdk.out/Flights.template.json'));
