@@ -13,8 +13,10 @@ import { DynamoPlanRegistry } from '../../adapters/aws/dynamodb/dynamo-plan-regi
 import { DynamoQuarantineIndex } from '../../adapters/aws/dynamodb/dynamo-quarantine-index.ts';
 import { DynamoSuspicionStore } from '../../adapters/aws/dynamodb/dynamo-suspicion-store.ts';
 import { DynamoTable } from '../../adapters/aws/dynamodb/dynamo-table.ts';
+import { type Item, itemByteLength } from '../../adapters/aws/dynamodb/item-values.ts';
 import { S3ObjectStore } from '../../adapters/aws/s3/s3-object-store.ts';
 import { MemoryPorts } from '../../adapters/memory/memory-ports.ts';
+import { chargesOf, checkpointCalls } from '../../bench/cost/store-calls.ts';
 import { Aggregator } from '../../core/aggregator.ts';
 import { encodeText } from '../../core/bytes.ts';
 import { createJsonDecoder } from '../../core/decode/json-decoder.ts';
@@ -52,6 +54,17 @@ await describeOnEmulator('calls of an invocation', (endpoint) => {
     world.calls.length = 0;
     await owner.deliver(SHARD, world.records(2_000), PLENTY);
     expect(world.calls).toEqual(['GetItem head', 'PutObject', 'PutItem head']);
+  });
+
+  it.each([1, 10, 60, 200])('are charged as the cost model says: %i records', async (count) => {
+    const world = await pipelineAt(endpoint);
+    const owner = world.aggregator();
+    await owner.deliver(SHARD, world.records(10), PLENTY);
+    world.written.length = 0;
+    const { savedBytes } = await owner.deliver(SHARD, world.records(count), PLENTY);
+    const units = world.written.map((item) => Math.ceil(itemByteLength(item) / 1024));
+    const { writeUnits } = chargesOf(checkpointCalls(savedBytes));
+    expect(units.reduce((sum, each) => sum + each, 0)).toBe(writeUnits);
   });
 
   it('are one write where a batch is answered for and not yet saved', async () => {
@@ -99,7 +112,8 @@ async function pipelineAt(endpoint: string, knobs: Partial<Knobs> = {}) {
   await dynamo.send(new CreateTableCommand({ ...PIPELINE_TABLE, TableName: name }));
   await s3.send(new CreateBucketCommand({ Bucket: name }));
   const calls: string[] = [];
-  for (const client of [dynamo, s3]) record(client, calls);
+  const written: Item[] = [];
+  for (const client of [dynamo, s3]) record(client, calls, written);
   const awsCalls = new AwsCalls({ timeLeftMs: PLENTY });
   const table = new DynamoTable({ client: dynamo, tableName: name, calls: awsCalls });
   const objects = new S3ObjectStore({ client: s3, bucket: name, keyPrefix: '', calls: awsCalls });
@@ -121,6 +135,7 @@ async function pipelineAt(endpoint: string, knobs: Partial<Knobs> = {}) {
   let sent = 0;
   return {
     calls,
+    written,
     aggregator: () => new Aggregator(plan, createJsonDecoder(plan), ports),
     /** The next records of the shard, each of a page of its own. */
     records(count: number): StreamRecord[] {
@@ -141,12 +156,13 @@ async function pipelineAt(endpoint: string, knobs: Partial<Knobs> = {}) {
 }
 
 /** Notes each command that a client sends, with the first part of the item's key. */
-function record(client: DynamoDBClient | S3Client, calls: string[]): void {
+function record(client: DynamoDBClient | S3Client, calls: string[], written: Item[]): void {
   const send = client.send.bind(client) as (command: Command, ...rest: unknown[]) => unknown;
   const noted = (command: Command, ...rest: unknown[]) => {
     const { Key, Item } = command.input;
-    const key = typeof Key === 'object' ? Key : Item;
-    const kind = key?.pk?.S === undefined ? '' : ` ${key.pk.S.split('#')[0]}`;
+    if (Item !== undefined) written.push(Item);
+    const pk = (typeof Key === 'object' ? Key : Item)?.['pk']?.S;
+    const kind = pk === undefined ? '' : ` ${pk.split('#')[0]}`;
     calls.push(`${command.constructor.name.replace(/Command$/, '')}${kind}`);
     return send(command, ...rest);
   };
@@ -154,9 +170,5 @@ function record(client: DynamoDBClient | S3Client, calls: string[]): void {
 }
 
 interface Command {
-  readonly input: { readonly Key?: ItemKey | string; readonly Item?: ItemKey };
-}
-
-interface ItemKey {
-  readonly pk?: { readonly S?: string };
+  readonly input: { readonly Key?: Item | string; readonly Item?: Item };
 }
