@@ -1,56 +1,48 @@
 /**
- * The guards that look at the template, run when CDK validates; and the lock file, written when they all pass and never otherwise.
+ * The guards that look at the template, run when CDK validates; and the lock file, written when they all pass, and
+ * the rest of the app too, and never otherwise.
  */
 
 import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnPolicy, CfnRole } from 'aws-cdk-lib/aws-iam';
 import { CfnStream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
-import type {
-  CfnEventSourceMapping,
-  IFunction,
-  Function as LambdaFunction,
-} from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import type { Construct, IConstruct } from 'constructs';
-import type { FunctionName } from '../functions/deployment-contract.ts';
+import { type DeployedPipeline, remember } from './deployed-pipeline.ts';
+import { escapeHatchRefusals } from './escape-hatches.ts';
 import { guardKeys } from './guards/key-guard.ts';
-import { ALLOW_DROP, guardLock, lockedOf, NEW_PIPELINE } from './guards/lock-guard.ts';
+import { ALLOW_DROP, guardLock, NEW_PIPELINE } from './guards/lock-guard.ts';
 import { guardMapping, type MappingEnds } from './guards/mapping-guard.ts';
 import { guardPermissions, type Statement } from './guards/permission-guard.ts';
 import { type Refusal, refusalText } from './guards/refusal.ts';
-import { LOCK_FILE, lockKey, readLock, writeLock } from './lock-file.ts';
+import { LOCK_FILE, lockedOf, lockKey, readLock, writeLock } from './lock-file.ts';
 import { lockedNow } from './locked-now.ts';
 import { PERMISSIONS } from './permissions.ts';
 import type { PipelineSettings } from './pipeline-settings.ts';
-import { type Properties, renderedProperties } from './rendered-resource.ts';
+import { at, type Properties, renderedProperties } from './rendered-resource.ts';
 import { type PipelineResources, resourceArns } from './resource-arns.ts';
+import { isRestAllowed } from './rest-of-app.ts';
 import { mappingEnds } from './stream-mapping.ts';
 
-export interface Deployed {
-  readonly settings: PipelineSettings;
-  readonly resources: PipelineResources;
-  readonly functions: readonly { readonly name: FunctionName; readonly made: LambdaFunction }[];
-  readonly aggregate: IFunction;
-  readonly mapping: CfnEventSourceMapping;
-}
-
-export function checkAtSynth(construct: Construct, deployed: Deployed): void {
+export function checkAtSynth(construct: Construct, deployed: DeployedPipeline): void {
   warn(construct, deployed);
+  remember(construct, deployed);
   construct.node.addValidation({
     validate: () => {
       const refusals = [
         ...mappingRefusals(construct, deployed),
         ...permissionRefusals(construct, deployed),
         ...guardKeys(keyFacts(Stack.of(construct), deployed.resources)),
+        ...escapeHatchRefusals(construct, deployed),
         ...lockRefusals(construct, deployed),
       ];
-      if (refusals.length === 0) writeLocked(construct, deployed);
+      if (refusals.length === 0 && isRestAllowed(construct)) writeLocked(construct, deployed);
       return refusals.map(refusalText);
     },
   });
 }
 
-function warn(construct: Construct, { settings, resources }: Deployed): void {
+function warn(construct: Construct, { settings, resources }: DeployedPipeline): void {
   const warnings = Annotations.of(construct);
   const { stream } = resources;
   const isOwnStream = stream.node.scopes.includes(construct);
@@ -69,7 +61,7 @@ function warn(construct: Construct, { settings, resources }: Deployed): void {
   );
 }
 
-function mappingRefusals(construct: Construct, { settings, resources, ...made }: Deployed) {
+function mappingRefusals(construct: Construct, { settings, resources, ...made }: DeployedPipeline) {
   const ends = {
     stream: resources.stream,
     aggregate: made.aggregate,
@@ -81,7 +73,7 @@ function mappingRefusals(construct: Construct, { settings, resources, ...made }:
 
 function permissionRefusals(
   construct: Construct,
-  { functions, resources, aggregate }: Deployed,
+  { functions, resources, aggregate }: DeployedPipeline,
 ): Refusal[] {
   const stack = Stack.of(construct);
   return functions.flatMap(({ name, made }) => {
@@ -135,13 +127,7 @@ function keyFacts(stack: Stack, { stream, streamKey, bucket, table }: PipelineRe
   };
 }
 
-function at(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((part, name) => {
-    return typeof part === 'object' && part !== null ? Reflect.get(part, name) : undefined;
-  }, value);
-}
-
-function lockRefusals(construct: Construct, deployed: Deployed): Refusal[] {
+function lockRefusals(construct: Construct, deployed: DeployedPipeline): Refusal[] {
   const { settings } = deployed;
   if (settings.target === 'emulator') return [];
   return guardLock({
@@ -164,7 +150,7 @@ function contextList(construct: Construct, name: string): string[] {
 }
 
 /** What an emulator holds is gone with it: there is nothing to protect. */
-function writeLocked(construct: Construct, deployed: Deployed): void {
+function writeLocked(construct: Construct, deployed: DeployedPipeline): void {
   const { settings } = deployed;
   if (settings.target === 'emulator') return;
   writeLock(settings.lockFolder, lockKeyOf(settings), lockedNow(construct, deployed));

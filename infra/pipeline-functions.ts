@@ -6,12 +6,13 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type FunctionName, HANDLER, VARIABLE } from '../functions/deployment-contract.ts';
+import { type FunctionName, HANDLER } from '../functions/deployment-contract.ts';
 import { emulatorEnvironment, explicitName } from './emulator-target.ts';
 import { functionCode } from './function-assets.ts';
+import { functionEnvironment } from './function-environment.ts';
 import { acknowledgeObjectWildcard, acknowledgeRuntime } from './nag-acknowledgements.ts';
 import { PERMISSIONS } from './permissions.ts';
-import { type PipelineSettings, startText } from './pipeline-settings.ts';
+import type { PipelineSettings } from './pipeline-settings.ts';
 import { type PipelineResources, policyStatements, resourceArns } from './resource-arns.ts';
 
 interface Sizing {
@@ -113,28 +114,15 @@ export class PipelineFunctions extends Construct {
       architecture: Architecture.ARM_64,
       handler: HANDLER,
       code: functionCode(this, settings, name),
-      environment: this.#environment(aggregate),
+      environment: {
+        ...functionEnvironment(settings, this.#resources, aggregate),
+        ...(settings.target === 'emulator' ? emulatorEnvironment() : {}),
+      },
       role,
       logGroup,
       tracing: Tracing.DISABLED,
     });
     if (settings.target === 'emulator') acknowledgeRuntime(made);
     return made;
-  }
-
-  #environment(aggregate: LambdaFunction | undefined): Record<string, string> {
-    const { table, bucket, stream } = this.#resources;
-    const { keyPrefix, retentionHours, serviceName, target } = this.#settings;
-    return {
-      [VARIABLE.table]: table.tableName,
-      [VARIABLE.bucket]: bucket.bucketName,
-      [VARIABLE.keyPrefix]: keyPrefix,
-      [VARIABLE.streamArn]: stream.streamArn,
-      [VARIABLE.start]: startText(this.#settings),
-      [VARIABLE.retentionHours]: String(retentionHours),
-      [VARIABLE.service]: serviceName,
-      ...(aggregate === undefined ? {} : { [VARIABLE.aggregateFunction]: aggregate.functionName }),
-      ...(target === 'emulator' ? emulatorEnvironment() : {}),
-    };
   }
 }

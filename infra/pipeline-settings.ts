@@ -1,7 +1,7 @@
 /**
  * The props with every default filled in, after the guards that need nothing but the props.
  */
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import { CfnStream, type IStream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -11,7 +11,8 @@ import { guardBounds } from './guards/bounds-guard.ts';
 import { guardConcurrency } from './guards/concurrency-guard.ts';
 import { batchSizeMax, guardPayload } from './guards/payload-guard.ts';
 import { type Refusal, refuse } from './guards/refusal.ts';
-import { guardRetention } from './guards/retention-guard.ts';
+import { guardRegion } from './guards/region-guard.ts';
+import { guardRetention, STREAM_HOURS_DEFAULT } from './guards/retention-guard.ts';
 import { guardStart } from './guards/start-guard.ts';
 import { loadPipeline } from './pipeline-file.ts';
 import type { DeployTarget, TidemarkPipelineProps } from './pipeline-props.ts';
@@ -43,8 +44,6 @@ export interface PipelineSettings {
 const STAGE = /^[A-Za-z0-9-]{1,20}$/;
 const KEY_PREFIX = /^$|^[A-Za-z0-9_.-][A-Za-z0-9_./-]{0,199}\/$/;
 const RETENTION_DEFAULT = Duration.days(7);
-/** Kinesis's own, of a stream that does not say. */
-const STREAM_HOURS_DEFAULT = 24;
 
 export function pipelineSettings(scope: Construct, props: TidemarkPipelineProps): PipelineSettings {
   const { stage = 'prod', target = 'aws', stream, streamMode = StreamMode.PROVISIONED } = props;
@@ -61,6 +60,10 @@ export function pipelineSettings(scope: Construct, props: TidemarkPipelineProps)
     ...guardRetention({ hours, streamHours }),
     ...guardPayload({ batchSize, recordBytes: props.recordBytes }),
     ...guardBounds(props),
+    ...guardRegion({
+      streamRegion: stream === undefined ? undefined : concrete(stream.env.region),
+      stackRegion: concrete(Stack.of(scope).region),
+    }),
     ...guardConcurrency({ reserved: props.reservedConcurrency, shardCount }),
   ]);
   const { plan, folder } = loadPipeline(props.pipeline);
@@ -110,6 +113,10 @@ function retentionOf(stream: IStream): number | undefined {
   const resource = stream.node.defaultChild;
   if (!(resource instanceof CfnStream)) return undefined;
   return resource.retentionPeriodHours ?? STREAM_HOURS_DEFAULT;
+}
+
+function concrete(region: string): string | undefined {
+  return Token.isUnresolved(region) ? undefined : region;
 }
 
 /** The prefix stands in policies, where some characters are wildcards. */

@@ -35,6 +35,13 @@ export function logicalIdOf(resource: CfnResource): string {
   return Stack.of(resource).resolve(resource.logicalId);
 }
 
+/** A part of a rendered value; undefined where there is none. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((part, name) => {
+    return typeof part === 'object' && part !== null ? Reflect.get(part, name) : undefined;
+  }, value);
+}
+
 function rendered(resource: CfnResource): RenderedResource | undefined {
   const template = (resource as unknown as Renders)._toCloudFormation();
   const { Resources: resources } = Stack.of(resource).resolve(template) as Rendered;

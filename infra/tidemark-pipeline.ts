@@ -93,6 +93,7 @@ export class TidemarkPipeline extends Construct {
       }),
       aggregate: functions.aggregate,
       mapping,
+      activation,
     });
   }
 

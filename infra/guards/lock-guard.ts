@@ -8,7 +8,8 @@ import type { ViewPlan } from '../../core/definition/plan.ts';
 import { describeDifference } from '../../core/definition/plan-difference.ts';
 import { canonicalJson } from '../../core/definition/plan-json.ts';
 import { ROLLBACK_GRACE_MS } from '../../core/limits.ts';
-import { LOCK_FILE, type LockedPipeline, type LockedPipelines } from '../lock-file.ts';
+import { LOCK_FILE, type LockedPipeline, type LockedPipelines, lockedOf } from '../lock-file.ts';
+import { at } from '../rendered-resource.ts';
 import type { Refusal } from './refusal.ts';
 import { guardStores } from './store-guard.ts';
 
@@ -39,12 +40,8 @@ export function guardLock(facts: LockFacts): Refusal[] {
     ...guardConstruct(key, before, now),
     ...guardMappingPlace(key, before, now),
     ...guardStores(before, now, unlock(key)),
-    ...guardViews(before.pipeline, now.pipeline, allowDrop),
+    ...guardViews(key, before, now, allowDrop),
   ];
-}
-
-export function lockedOf(key: string, locked: LockedPipelines): LockedPipeline | undefined {
-  return Object.hasOwn(locked, key) ? locked[key] : undefined;
 }
 
 /** Without the file nobody can tell a first deploy from one that loses state. */
@@ -62,7 +59,8 @@ function guardFirst({ key, isKept, isCi, newPipelines }: LockFacts): Refusal[] {
 
 /** A pipeline that is new by its name, in the place of one that is known, would find the state of that one. */
 function guardName(key: string, now: LockedPipeline, locked: LockedPipelines): Refusal[] {
-  const [former] = Object.entries(locked).find(([, one]) => one.construct === now.construct) ?? [];
+  const [former] =
+    Object.entries(locked).find(([, one]) => at(one, 'construct') === now.construct) ?? [];
   if (former === undefined) return [];
   return [
     {
@@ -100,12 +98,13 @@ function guardMappingPlace(key: string, before: LockedPipeline, now: LockedPipel
 }
 
 function guardViews(
-  before: PipelineJson,
-  now: PipelineJson,
+  key: string,
+  { pipeline: before }: LockedPipeline,
+  { pipeline: now }: LockedPipeline,
   allowDrop: readonly string[],
 ): Refusal[] {
-  const after = new Map(viewsOf(now).map(({ name, hash }) => [name, hash]));
-  const dropped = viewsOf(before)
+  const after = new Map(viewsOf(key, now).map(({ name, hash }) => [name, hash]));
+  const dropped = viewsOf(key, before)
     .filter(({ name, hash }) => after.get(name) !== hash && !allowDrop.includes(name))
     .map(({ name }) => name);
   if (dropped.length === 0) return [];
@@ -121,12 +120,12 @@ function guardViews(
 }
 
 /** Both sides are read by the same code, so that another version's way to hash is no change. */
-function viewsOf(pipeline: PipelineJson): readonly ViewPlan[] {
+function viewsOf(key: string, pipeline: PipelineJson): readonly ViewPlan[] {
   const parsed = parsePlan(pipeline);
   if (parsed.ok) return parsed.plan.views;
   const [problem] = parsed.problems;
   throw new Error(
-    `${LOCK_FILE} holds a pipeline that this version cannot read (${problem?.path}: found ${problem?.found}, expected ${problem?.expected}): upgrade Tidemark, or bring the file back from version control`,
+    `${LOCK_FILE} holds of "${key}" a pipeline that this version cannot read (${problem?.path}: found ${problem?.found}, expected ${problem?.expected}): upgrade Tidemark, or bring the file back from version control`,
   );
 }
 

@@ -10,6 +10,8 @@ const MARGIN_HOURS = 6;
 /** A rollback replays since the change before it, and what it replays from is kept for the grace after that. */
 export const RETENTION_HOURS_MIN =
   Math.ceil((ROLLBACK_GRACE_MS + RETENTION_GRACE_MS) / HOUR_MS) + MARGIN_HOURS;
+/** Kinesis's own, of a stream that does not say. */
+export const STREAM_HOURS_DEFAULT = 24;
 /** Kinesis's own: one year. */
 const RETENTION_HOURS_MAX = 8760;
 

@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CfnResource, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, type CfnResource, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { CfnTable, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnStream } from 'aws-cdk-lib/aws-kinesis';
-import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { CfnEventSourceMapping, type CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { Bucket, CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { PipelineJson, ViewJson } from '../../core/definition/pipeline-json.ts';
-import type { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
+import { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
 import {
   lockText,
   makeApp,
@@ -85,6 +86,8 @@ describe('the lock file', () => {
     ['{', 'is not JSON', 'bring it back from version control'],
     ['{"version": 3, "pipelines": {}}', 'is version 3, expected 1 or 2', 'upgrade Tidemark'],
     ['[]', 'is version none', 'bring the file back'],
+    ['{"version": 2}', '`pipelines` is absent, expected an object', 'bring it back'],
+    ['{"version": 2, "pipelines": []}', '`pipelines` is [], expected an object', 'bring it back'],
   ])('that says %s is refused, and stays', (text, ...pieces) => {
     const folder = newFolder();
     writeFileSync(join(folder, 'tidemark.lock.json'), text);
@@ -92,6 +95,139 @@ describe('the lock file', () => {
     const message = refusalOf({ folder });
     for (const piece of ['tidemark.lock.json', ...pieces]) expect(message).toContain(piece);
     expect(lockText(folder)).toBe(text);
+  });
+});
+
+describe('a damaged entry of the lock file', () => {
+  function withEntries(damage: (entry: Record<string, unknown>) => Record<string, unknown>): {
+    folder: string;
+    damaged: string;
+  } {
+    const { folder, lock } = deployed();
+    const { pipelines, ...rest } = JSON.parse(lock);
+    const damaged = JSON.stringify({ ...rest, pipelines: damage(pipelines['prod/orders']) });
+    writeFileSync(join(folder, 'tidemark.lock.json'), damaged);
+    return { folder, damaged };
+  }
+
+  it.each<[string, (entry: Record<string, unknown>) => unknown, string]>([
+    ['null', () => null, '"prod/orders" is null, expected an object'],
+    ['a text', () => 'x', '"prod/orders" is "x", expected an object'],
+    ['a list', () => [], '"prod/orders" is [], expected an object'],
+    ['empty', () => ({}), '`construct` of "prod/orders" is absent, expected a path'],
+    [
+      'without mapping',
+      ({ mapping: _, ...entry }) => entry,
+      '`mapping` of "prod/orders" is absent, expected an object with logicalId, start and stream',
+    ],
+    [
+      'with half a mapping',
+      (entry) => ({ ...entry, mapping: { logicalId: 'x', start: 'TRIM_HORIZON' } }),
+      '`mapping` of "prod/orders" is {"logicalId":"x"',
+    ],
+    [
+      'with no stores in its stores',
+      (entry) => ({ ...entry, stores: null }),
+      '`stores` of "prod/orders" is null, expected an object with table, bucket, stream',
+    ],
+    [
+      'without a table',
+      (entry) => ({ ...entry, stores: { ...(entry['stores'] as object), table: null } }),
+      '`stores` of "prod/orders" is {"table":null',
+    ],
+    [
+      'without its pipeline',
+      (entry) => ({ ...entry, pipeline: null }),
+      '`pipeline` of "prod/orders" is null, expected a pipeline',
+    ],
+    [
+      'of an empty pipeline',
+      (entry) => ({ ...entry, pipeline: {} }),
+      'holds of "prod/orders" a pipeline that this version cannot read',
+    ],
+  ])('%s is named, and stays', (_, damage, piece) => {
+    const { folder, damaged } = withEntries((entry) => ({ 'prod/orders': damage(entry) }));
+
+    const message = refusalOf({ folder });
+    for (const part of ['tidemark.lock.json', piece, 'back from version control']) {
+      expect(message).toContain(part);
+    }
+    expect(lockText(folder)).toBe(damaged);
+  });
+
+  it.each([[null], ['x'], [{}], [[]]])('%j of another stops no synth, and stays', (other) => {
+    const { folder } = withEntries((entry) => ({ 'dev/other': other, 'prod/orders': entry }));
+
+    const all = { aggregates: { orders: { count: '*' as const } } };
+    makeApp({ folder, pipeline: withViews({ by_city, by_day, all }) }).template();
+    // Neither does it where this pipeline is new.
+    makeApp({ folder, constructId: 'Trial', props: () => ({ stage: 'dev' }) }).template();
+    const { pipelines } = JSON.parse(lockText(folder) ?? '');
+    expect(pipelines['dev/other']).toEqual(other);
+    expect(Object.keys(pipelines)).toEqual(['dev/orders', 'dev/other', 'prod/orders']);
+    expect(Object.keys(pipelines['prod/orders'].pipeline.views)).toContain('all');
+  });
+
+  it('is none where an editor put a byte order mark', () => {
+    const { folder, lock } = deployed();
+    writeFileSync(join(folder, 'tidemark.lock.json'), `\uFEFF${lock}`);
+
+    expect(refusalOf({ folder, pipeline: withViews({ by_city }) })).toContain('by_day');
+    makeApp({ folder }).template();
+    expect(lockText(folder)).toBe(lock);
+  });
+});
+
+describe('where something else in the app is refused', () => {
+  const dropping: SynthOptions = {
+    pipeline: withViews({ by_city }),
+    context: { 'tidemark:allowDrop': 'by_day' },
+  };
+  const objects = (scope: Construct) => scope.node.addValidation({ validate: () => ['not so'] });
+
+  it.each<[string, NonNullable<SynthOptions['change']>]>([
+    ['by a construct after it', (_, stack) => objects(new Construct(stack, 'Later'))],
+    ['by one within it', (pipeline) => objects(new Construct(pipeline, 'Within'))],
+    ['by another stack', (_, stack) => objects(new Stack(stack.node.root, 'Other'))],
+  ])('nothing is locked: %s', (_, change) => {
+    const { folder, lock } = deployed();
+
+    expect(refusalOf({ ...dropping, folder, change })).toContain('not so');
+    expect(lockText(folder)).toBe(lock);
+    makeApp({ ...dropping, folder }).template();
+    expect(lockText(folder)).not.toBe(lock);
+  });
+
+  it('nothing is locked by an error that only the command line heeds', () => {
+    const { folder, lock } = deployed();
+
+    const change: SynthOptions['change'] = (_, stack) => Annotations.of(stack).addError('not so');
+    makeApp({ ...dropping, folder, change }).app.synth();
+    expect(lockText(folder)).toBe(lock);
+  });
+
+  it.each<[string, (stack: Stack) => Stack]>([
+    ['in one stack', (stack) => stack],
+    ['in stages of CDK', ({ node }) => new Stack(new Stage(node.root, 'Beta'), 'Shop')],
+  ])('no pipeline of several is locked, and all are where none is: %s', (_, stackOf) => {
+    const folder = newFolder();
+    const both = (reserved: number): SynthOptions => ({
+      folder,
+      change: (__, stack) => {
+        const trial = new TidemarkPipeline(stackOf(stack), 'Trial', {
+          pipeline: join(folder, 'pipeline.json'),
+          stage: 'dev',
+        });
+        const aggregate = trial.functions.aggregate?.node.defaultChild as CfnFunction;
+        aggregate.addPropertyOverride('ReservedConcurrentExecutions', reserved);
+      },
+    });
+
+    expect(refusalOf(both(0))).toContain('Shop/Trial] reservedConcurrency is 0');
+    expect(lockText(folder)).toBeNull();
+    makeApp(both(3)).template();
+    const { pipelines } = JSON.parse(lockText(folder) ?? '');
+    expect(Object.keys(pipelines)).toEqual(['dev/orders', 'prod/orders']);
   });
 });
 
