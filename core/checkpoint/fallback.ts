@@ -18,7 +18,13 @@ import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { EMPTY_MANIFEST } from './manifest.ts';
 import { type BlobName, type BlobReference, blobKey, deltaOf } from './names.ts';
-import { applyBase, applyChain, type Checkpoint, emptyCheckpoint } from './restore.ts';
+import {
+  applyBase,
+  applyChain,
+  type Checkpoint,
+  emptyCheckpoint,
+  readQuarantined,
+} from './restore.ts';
 
 /** An epoch that was read whole. */
 export interface SoundEpoch {
@@ -134,7 +140,11 @@ async function readEpoch(
     const baseCursor = image.progress.position;
     const deltasAfter = base === null ? chain : chain.slice(1);
     const after = base === null ? null : deltaOf(base.reference);
-    const quarantined = await applyChain(image, after, deltasAfter, sliceId, stores);
+    const applied = await applyChain(image, after, deltasAfter, sliceId, stores);
+    const isOfBase = deltasAfter.length === 0;
+    const quarantined = isOfBase
+      ? await readQuarantined(plan, sliceId, candidate, stores)
+      : applied;
     const checkpoint = { image, manifest, chain, baseCursor, quarantined };
     return { checkpoint, base: base?.reference ?? null, epoch: candidate.epoch };
   } catch (fault) {

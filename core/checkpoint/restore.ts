@@ -76,7 +76,7 @@ export async function load(
   const baseCursor = image.progress.position;
   if (base?.epoch === delta.epoch) {
     // The base holds what its own delta changed; only what that delta quarantined is still of interest.
-    const quarantined = applyDelta(new SliceImage(plan), newest);
+    const quarantined = quarantinedIn(plan, newest);
     return { image, manifest, chain, baseCursor, quarantined };
   }
   const baseEpoch = base?.epoch ?? 0;
@@ -169,6 +169,21 @@ function assertLinked(after: BlobName | null, chain: readonly Delta[]): void {
     }
     before = { kind: 'delta', timeline, epoch, nonce };
   }
+}
+
+/** What a delta quarantined, where the base that was written with it holds all else. */
+function quarantinedIn(plan: Plan, delta: Delta): QuarantineEntry[] {
+  return applyDelta(new SliceImage(plan), delta);
+}
+
+/** As `quarantinedIn`, of a delta that is not read yet. */
+export async function readQuarantined(
+  plan: Plan,
+  sliceId: string,
+  delta: BlobReference,
+  stores: BlobStores,
+): Promise<QuarantineEntry[]> {
+  return quarantinedIn(plan, await readDelta(sliceId, delta, stores));
 }
 
 /** Advances an image by the delta that follows it; what that quarantined. */

@@ -243,4 +243,40 @@ describe('the timeline that a fallback begins', () => {
     await world.task({ quarantine }).deliver([], PLENTY);
     expect(seen.sort()).toEqual(there.map(quarantineId).sort());
   });
+
+  it('lists what an epoch put aside, of which its own base could be read before its delta', async () => {
+    // A base at each epoch; the history ends with one that put something aside.
+    const everyEpoch = { chainLengthMax: 1 };
+    const whole = await history(9, everyEpoch);
+    const [listed] = await whole.world.quarantine.list(null, 1);
+    const epochs = listed!.epoch;
+    const { world, heads } = await history(epochs, everyEpoch);
+    const last = heads[epochs - 1]!;
+    expect(last.base?.epoch).toBe(epochs);
+    const there = (await world.quarantine.list(null, 100)).filter((r) => r.epoch === last.epoch);
+    expect(there.length).toBeGreaterThan(0);
+    let garbled = 2;
+    const items: BlobStore = Object.create(world.blobs.items);
+    Object.assign(items, {
+      read: async (key: string) => {
+        const bytes = await world.blobs.items.read(key);
+        if (key !== blobKey(SLICE, last.delta!) || garbled-- <= 0) return bytes;
+        return bytes?.fill(0) ?? null;
+      },
+      list: world.blobs.items.list.bind(world.blobs.items),
+      create: world.blobs.items.create.bind(world.blobs.items),
+    });
+    const seen: string[] = [];
+    const quarantine = {
+      list: world.quarantine.list.bind(world.quarantine),
+      get: world.quarantine.get.bind(world.quarantine),
+      put: async (records: Parameters<typeof world.quarantine.put>[0]) => {
+        seen.push(...records.map(quarantineId));
+      },
+    };
+    const blobs = { items, objects: world.blobs.objects };
+    const report = await world.task({ blobs, quarantine }).deliver([], PLENTY);
+    expect(report.rewoundTo).toBe(epochs);
+    expect(seen.sort()).toEqual(there.map(quarantineId).sort());
+  });
 });
