@@ -3,7 +3,8 @@
  * takes modules too, with hooks that last as long as the load: they strip types, and `tidemark` is the copy beside this file.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire, registerHooks, stripTypeScriptTypes } from 'node:module';
+// By name, an older Node could not even say what it lacks.
+import * as nodeModule from 'node:module';
 import { dirname, extname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
@@ -85,6 +86,7 @@ function readText(path: string, absolute: string): string {
 
 function requireDefault(path: string, absolute: string): unknown {
   readText(path, absolute);
+  assertNode(path);
   const exported = requireWithHooks(path, absolute);
   const names = typeof exported === 'object' && exported !== null ? Object.keys(exported) : [];
   const value = isModule(exported) ? exported['default'] : exported;
@@ -99,13 +101,20 @@ function requireDefault(path: string, absolute: string): unknown {
   throw new Error(`${path} has no default export (${others}); ${expected}`);
 }
 
+function assertNode(path: string): void {
+  if (typeof nodeModule.registerHooks === 'function') return;
+  throw new Error(
+    `${path} needs Node 22.18 or newer to be loaded; this is Node ${process.versions.node}: install a newer one, or give the pipeline as JSON ('tidemark check --json' prints it)`,
+  );
+}
+
 /** True for a module's namespace, and for what compilers make of `export default` where they write CommonJS. */
 function isModule(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   return Object.hasOwn(value, '__esModule') || Reflect.get(value, Symbol.toStringTag) === 'Module';
 }
 
-const require = createRequire(import.meta.url);
+const require = nodeModule.createRequire(import.meta.url);
 const TYPESCRIPT = /\.[cm]?ts$/;
 
 // Sources run as .ts and the built package as .js: the copy beside this file is of the same kind.
@@ -114,7 +123,7 @@ const packageUrl = new URL(`../core/definition/index.${isSource ? 'ts' : 'js'}`,
   .href;
 
 function requireWithHooks(path: string, absolute: string): unknown {
-  const hooks = registerHooks({ resolve: resolveOurs, load: loadTypeScript });
+  const hooks = nodeModule.registerHooks({ resolve: resolveOurs, load: loadTypeScript });
   try {
     return require(absolute);
   } catch (cause) {
@@ -127,7 +136,7 @@ function requireWithHooks(path: string, absolute: string): unknown {
   }
 }
 
-type Hooks = Parameters<typeof registerHooks>[0];
+type Hooks = Parameters<typeof nodeModule.registerHooks>[0];
 
 const resolveOurs: NonNullable<Hooks['resolve']> = (specifier, context, nextResolve) => {
   if (specifier !== 'tidemark') return nextResolve(specifier, context);
@@ -161,7 +170,7 @@ function stripTypes(source: string, path: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
-    return stripTypeScriptTypes(source, { sourceUrl: path });
+    return nodeModule.stripTypeScriptTypes(source, { sourceUrl: path });
   } finally {
     process.emitWarning = emitWarning;
   }

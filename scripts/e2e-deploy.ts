@@ -28,6 +28,7 @@ async function run(): Promise<void> {
   const given = process.env['AWS_ENDPOINT_URL'];
   const emulator = given === undefined ? await startAwsEmulator(PORT) : null;
   const endpoint = given ?? (emulator?.endpoint as string);
+  if (given !== undefined) await assertAnswers(given);
   try {
     const cdk = new CdkRun(endpoint);
     await cdk.bootstrap();
@@ -42,5 +43,17 @@ async function run(): Promise<void> {
     console.log('e2e:deploy passed: deployed, counted, changed, destroyed');
   } finally {
     await emulator?.stop();
+  }
+}
+
+/** Found out before a minute of commands that all fail. */
+async function assertAnswers(endpoint: string): Promise<void> {
+  try {
+    await fetch(endpoint, { signal: AbortSignal.timeout(5_000) });
+  } catch {
+    console.error(
+      `nothing answers at ${endpoint} (AWS_ENDPOINT_URL): start an emulator there, as 'npm run emulator -- start' does, or leave the variable out`,
+    );
+    process.exit(1);
   }
 }

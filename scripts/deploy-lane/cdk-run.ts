@@ -6,7 +6,8 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { EMULATOR_CREDENTIALS, EMULATOR_REGION } from '../aws-emulator.ts';
+import { EMULATOR_REGION } from '../aws-emulator.ts';
+import { laneEnvironment } from './lane-environment.ts';
 
 /** Outputs of the stack, by name. */
 export type Outputs = Readonly<Record<string, string>>;
@@ -22,21 +23,13 @@ export class CdkRun {
   readonly #environment: NodeJS.ProcessEnv;
 
   constructor(endpoint: string) {
-    this.#environment = {
-      ...process.env,
-      AWS_ENDPOINT_URL: endpoint,
-      AWS_ENDPOINT_URL_S3: endpoint,
-      AWS_ACCESS_KEY_ID: EMULATOR_CREDENTIALS.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: EMULATOR_CREDENTIALS.secretAccessKey,
-      AWS_REGION: EMULATOR_REGION,
-      CDK_DISABLE_CLI_TELEMETRY: 'true',
-      NO_COLOR: '1',
-    };
+    this.#environment = laneEnvironment(endpoint);
   }
 
   async bootstrap(): Promise<void> {
     await mkdir(FOLDER, { recursive: true });
-    await this.#cdk('bootstrap', `aws://000000000000/${EMULATOR_REGION}`);
+    const account = `aws://000000000000/${EMULATOR_REGION}`;
+    await this.#cdk('bootstrap', account, '--output', ASSEMBLY);
   }
 
   /** Synthesises the app with this pipeline, deploys it and gives the stack's outputs. */
@@ -66,9 +59,9 @@ export class CdkRun {
         timeout: COMMAND_MS_MAX,
       });
       console.log(`cdk ${args[0]}: ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
-    } catch (cause) {
-      const { stdout = '', stderr = '' } = cause as { stdout?: string; stderr?: string };
-      throw new Error(`cdk ${args.join(' ')} failed:\n${stdout}\n${stderr}`, { cause });
+    } catch (error) {
+      const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+      throw new Error(`cdk ${args.join(' ')} failed:\n${stdout}\n${stderr}`);
     }
   }
 }

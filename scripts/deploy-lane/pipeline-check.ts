@@ -15,6 +15,7 @@ import type { ViewAnswer } from '../../core/query/view-answer.ts';
 import { EMULATOR_CREDENTIALS, EMULATOR_PYTHON, EMULATOR_REGION } from '../aws-emulator.ts';
 import type { Outputs } from './cdk-run.ts';
 import { callFunctionUrl } from './function-url.ts';
+import { laneEnvironment } from './lane-environment.ts';
 import { readHeads } from './stored-state.ts';
 
 export interface DeployedPipeline {
@@ -155,16 +156,10 @@ class PipelineCheck {
     await promisify(execFile)(
       EMULATOR_PYTHON,
       ['-c', script, this.#streamName, JSON.stringify(rows)],
-      {
-        env: {
-          ...process.env,
-          AWS_ENDPOINT_URL: this.#pipeline.endpoint,
-          AWS_ACCESS_KEY_ID: EMULATOR_CREDENTIALS.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: EMULATOR_CREDENTIALS.secretAccessKey,
-          AWS_DEFAULT_REGION: EMULATOR_REGION,
-        },
-      },
-    );
+      { env: laneEnvironment(this.#pipeline.endpoint) },
+    ).catch(({ stderr }: { stderr?: string }) => {
+      throw new Error(`boto3 could not put records: ${stderr?.trim().split('\n').at(-1)}`);
+    });
   }
 
   #status(): Promise<PipelineStatus> {
