@@ -182,8 +182,10 @@ async function launch(port: number, isDetached: boolean): Promise<number> {
 }
 
 function environmentFor(port: number): Record<string, string | undefined> {
+  // Functions inherit what it has: nothing of AWS that the caller's own shell names.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_'));
   return {
-    ...process.env,
+    ...Object.fromEntries(inherited),
     // Functions run on the first Node of the path.
     PATH: [join(ROOT, 'node_modules', '.bin'), process.env['PATH'] ?? ''].join(delimiter),
     BIND_HOST: HOST,
