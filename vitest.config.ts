@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -21,11 +22,13 @@ const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
 
 export default defineConfig({
   test: {
+    // Vitest alone would leave one core of two idle.
+    maxWorkers: availableParallelism(),
     projects: [
-      project('unit', 10_000),
+      project('unit', 60_000),
       project('arch', 60_000),
-      project('property', 60_000),
-      project('contract', 30_000),
+      project('property', 120_000),
+      project('contract', 60_000),
       project('infra', 120_000, 2),
       project('sim', 120_000),
       project('mutants', 300_000, 1),

@@ -63,6 +63,11 @@ export class FaultSwitch {
     this.#overtake = overtake;
   }
 
+  /** True as long as nothing has gone wrong yet, and something will. */
+  get awaitsFirstFault(): boolean {
+    return this.#faults.size > 0 && this.fired === 0;
+  }
+
   /** The ports of one process. */
   wrap(ports: TaskPorts, life: Life = { dead: false }): TaskPorts {
     const object = <T extends object>(name: string, port: T) => this.#object(name, port, life);

@@ -164,6 +164,8 @@ export class World {
     this.timelinesSeen.add(head.timeline);
     this.statesSeen.add(`${head.status} ${head.planOrdinal}`);
     this.#follow(head);
+    // Up to its first fault a world is the one without faults, whose every write has been checked.
+    if (this.faultSwitch.awaitsFirstFault) return;
     const checkpoint = await this.#read(head);
     if (checkpoint === null) return;
     const ledger = await this.#reader.ledger(checkpoint);
