@@ -62,7 +62,13 @@ function makeRecords(timeOf: (timeMs: number) => unknown): Uint8Array[] {
 
 function decoding(plan: Plan): (data: Uint8Array) => number {
   const decoder = createJsonDecoder(plan);
-  const fields: RecordFields = { timeMs: null, category: null, dedupeId: null, values: [] };
+  const fields: RecordFields = {
+    timeMs: null,
+    isTimeNumber: false,
+    category: null,
+    dedupeId: null,
+    values: [],
+  };
   return (data) => {
     const bad = decoder.decode(data, fields);
     if (bad !== null) throw new Error(bad.detail);

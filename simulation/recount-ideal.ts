@@ -27,7 +27,7 @@ export function idealRecount(
   shards: readonly (readonly LoggedRecord[])[],
 ): IdealRecount {
   const calendar = calendarOf(plan.zone);
-  const judge = new RecordJudge(plan, calendar, true);
+  const judge = new RecordJudge(plan, calendar, 'earliest');
   const views = emptyViews(plan);
   const ids = new Set<string>();
   let countedCount = 0;

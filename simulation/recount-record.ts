@@ -30,16 +30,18 @@ export type BadReason = string;
 
 type Found = JudgedRecord | BadReason;
 
+/** Which of the plan's bounds of a record's time make it bad. */
+export type TimeBounds = 'skew-and-earliest' | 'earliest' | 'none';
+
 export class RecordJudge {
   readonly #plan: Plan;
   readonly #calendar: LocalCalendar;
-  readonly #ignoreSkew: boolean;
+  readonly #bounds: TimeBounds;
 
-  /** `ignoreSkew`: no record is too far in the future. */
-  constructor(plan: Plan, calendar: LocalCalendar, ignoreSkew = false) {
+  constructor(plan: Plan, calendar: LocalCalendar, bounds: TimeBounds = 'skew-and-earliest') {
     this.#plan = plan;
     this.#calendar = calendar;
-    this.#ignoreSkew = ignoreSkew;
+    this.#bounds = bounds;
   }
 
   judge({ data, arrivalMs }: LoggedRecord): Found {
@@ -49,10 +51,11 @@ export class RecordJudge {
     if (!isObject(json)) return 'not-an-object';
     const found = this.#read(json, arrivalMs);
     if (typeof found === 'string') return found;
-    const { skewMs } = this.#plan;
-    if (skewMs !== null && !this.#ignoreSkew && found.timeMs > arrivalMs + skewMs) {
-      return 'too-far-in-the-future';
-    }
+    const { time, skewMs, earliestMs } = this.#plan;
+    const hasSkew = skewMs !== null && this.#bounds === 'skew-and-earliest';
+    if (hasSkew && found.timeMs > arrivalMs + skewMs) return 'too-far-in-the-future';
+    const hasEarliest = time !== null && earliestMs !== null && this.#bounds !== 'none';
+    if (hasEarliest && found.timeMs < earliestMs) return 'too-far-in-the-past';
     return this.#selecting(found.category).some(
       (view) => keyBytes(view, found) > GROUP_KEY_BYTES_MAX,
     )

@@ -87,12 +87,13 @@ class FateJudge {
     const isCounted = this.#foldedRecords.has(index) && fate.outcome !== 'folded';
     for (const late of isCounted ? [] : fate.lateFor) this.#judgeLate(fate, late);
     if (fate.outcome !== 'quarantined' || fate.reason === null || fate.reason === 'late') return;
-    if (fate.reason !== 'too-far-in-the-future') {
-      this.#tally.add({ kind: 'unreadable', view, detail: fate.reason, index });
-      return;
-    }
-    const { aheadMs } = fate.record as ArrivedRecord;
-    this.#tally.add({ kind: 'too-far-ahead', view, neededMs: aheadMs, index });
+    const { aheadMs, arrivalMs } = fate.record as ArrivedRecord;
+    if (fate.reason === 'too-far-in-the-future') {
+      this.#tally.add({ kind: 'too-far-ahead', view, neededMs: aheadMs, index });
+    } else if (fate.reason === 'too-far-in-the-past') {
+      const neededMs = (this.#plan.earliestMs ?? 0) - (arrivalMs + aheadMs);
+      this.#tally.add({ kind: 'too-far-back', view, neededMs, index });
+    } else this.#tally.add({ kind: 'unreadable', view, detail: fate.reason, index });
   }
 
   #judgeLate({ judged, watermarkMs, record }: RecordFate, view: ViewPlan): void {

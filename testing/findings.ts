@@ -3,6 +3,7 @@
  * it cost, and a setting that would have been enough for all of them.
  */
 import type { Plan } from '../core/definition/plan.ts';
+import { isoText } from '../core/time/iso-text.ts';
 import { durationOf } from './round-duration.ts';
 
 export type FindingKind =
@@ -11,6 +12,8 @@ export type FindingKind =
   | 'late-aside'
   /** Was too far ahead of its arrival for `time.skew`. */
   | 'too-far-ahead'
+  /** Was before `time.earliest`: mostly a number of another unit. */
+  | 'too-far-back'
   /** Sent twice and counted twice: ids were kept too short, in another shard, or not at all. */
   | 'counted-twice'
   | 'counted-twice-across-shards'
@@ -125,6 +128,13 @@ function explain(
         why: `${counted} are more than ${durationOf(plan.skewMs ?? 0)} ahead of their arrival (time.skew) and lie in the quarantine`,
         advice: `"skew": "${needed}" would have let all of them in; "none" is for replayed history`,
       };
+    case 'too-far-back': {
+      const earliestMs = plan.earliestMs ?? 0;
+      return {
+        why: `${counted} are before ${isoText(earliestMs)} (time.earliest) and lie in the quarantine`,
+        advice: `see whether "unit" in "time" is theirs: seconds that are read as milliseconds are of January 1970; "earliest": "${isoText(earliestMs - (neededMs ?? 0))}" would have let all of them in`,
+      };
+    }
     case 'counted-twice':
       return {
         why: `${counted} came again after their id was forgotten (dedupe.within is ${durationOf(plan.dedupe?.withinMs ?? 0)}) and count twice`,

@@ -27,7 +27,7 @@ export function timedRecords(
   records: Iterable<RecordInput>,
   partitionKey: PartitionKey | undefined,
 ): TimedRecord[] {
-  const judge = new RecordJudge(plan, calendarOf(plan.zone), true);
+  const judge = new RecordJudge(plan, calendarOf(plan.zone), 'none');
   const field =
     partitionKey ?? plan.views.find(({ groupBy }) => groupBy.length > 0)?.groupBy[0]?.name;
   const timed: TimedRecord[] = [];

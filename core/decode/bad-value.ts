@@ -5,6 +5,7 @@
 import { describeValue } from '../definition/describe-value.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath } from '../definition/plan.ts';
+import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import type { BadRecord } from './record-decoder.ts';
 
 const EXCERPT_LENGTH = 40;
@@ -31,9 +32,10 @@ export function notAnObject(value: unknown): BadRecord {
 }
 
 export function noTime(path: FieldPath, value: unknown, unitMs: 1 | 1000): BadRecord {
-  const unit = unitMs === 1 ? 'milliseconds' : 'seconds';
+  const unit = unitName(unitMs);
   const expected = `ISO 8601 text or a number of ${unit} since 1970, of a year from 0 to 9999`;
-  return { reason: 'no-time', detail: found(path, value, expected) };
+  const hint = typeof value === 'number' ? likelyUnitHint(value, unitMs) : '';
+  return { reason: 'no-time', detail: `${found(path, value, expected)}${hint}` };
 }
 
 export function noDedupeId(path: FieldPath, value: unknown): BadRecord {

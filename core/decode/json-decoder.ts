@@ -67,11 +67,13 @@ class JsonDecoder implements RecordDecoder {
   #read(record: JsonObject, fields: RecordFields): BadRecord | null {
     const { time, category, dedupe } = this.#plan;
     fields.timeMs = null;
+    fields.isTimeNumber = false;
     if (time !== null) {
       const found = valueAt(record, time.path);
       const timeMs = readEventTime(found, time.unitMs, this.#zone);
       if (Number.isNaN(timeMs)) return bad.noTime(time.path, found, time.unitMs);
       fields.timeMs = timeMs;
+      fields.isTimeNumber = typeof found === 'number';
     }
     fields.category = null;
     if (category !== null) {

@@ -13,6 +13,8 @@ export type FieldValue = string | number | boolean | null | undefined;
 export interface RecordFields {
   /** Event time in milliseconds since the epoch; null when the plan uses arrival time. */
   timeMs: number | null;
+  /** The event time was a number in the plan's unit, and not text. */
+  isTimeNumber: boolean;
   /** Null when the plan has no categories, or the record has none. */
   category: string | null;
   /** The dedupe id, as text that tells numbers from strings; null when the plan does not dedupe. */
@@ -43,6 +45,7 @@ export type BadRecordReason =
   | 'group-key-too-large'
   | 'record-too-large'
   | 'too-far-in-the-future'
+  | 'too-far-in-the-past'
   | 'late'
   /** Folding it threw, which it should not. */
   | 'fold-failed'

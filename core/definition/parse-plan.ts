@@ -3,6 +3,8 @@
  * unknown property is a problem, and so is one that a later version will know.
  */
 import { VIEWS_MAX } from '../limits.ts';
+import { parseIsoTime } from '../time/iso-time.ts';
+import { Zone } from '../time/zone.ts';
 import { formatFieldPath } from './field-path.ts';
 import { type AggregateDraft, readView, type ViewDraft } from './parse-view.ts';
 import type { AggregatePlan, FieldPath, Plan, ViewPlan } from './plan.ts';
@@ -27,6 +29,8 @@ export type ParsedPlan =
 
 const LATENESS_MS_DEFAULT = 60_000;
 const SKEW_MS_DEFAULT = 600_000;
+/** 2000-01-01 in UTC. */
+const EARLIEST_MS_DEFAULT = 946_684_800_000;
 
 const PIPELINE = {
   what: 'a pipeline: an object with "name" and "views"',
@@ -34,7 +38,7 @@ const PIPELINE = {
 };
 const TIME = {
   what: 'an object such as {"field": "date"}',
-  properties: ['field', 'unit', 'zone', 'lateness', 'skew', 'idle'],
+  properties: ['field', 'unit', 'zone', 'lateness', 'skew', 'earliest', 'idle'],
 };
 const CATEGORY = { what: 'an object such as {"field": "type"}', properties: ['field'] };
 const DEDUPE = {
@@ -64,34 +68,45 @@ export function parsePlan(json: unknown): ParsedPlan {
   return { ok: true, plan: buildPlan(draft, views) };
 }
 
-type TimeDraft = Pick<Draft, 'time' | 'zone' | 'latenessMs' | 'skewMs' | 'idleMs'>;
+type TimeDraft = Pick<Draft, 'time' | 'zone' | 'latenessMs' | 'skewMs' | 'earliestMs' | 'idleMs'>;
 
 function readTime(value: unknown, problems: ProblemList): TimeDraft {
   const properties = value === undefined ? new Map() : readObject(value, 'time', TIME, problems);
   if (properties === null) {
-    return { time: null, zone: 'UTC', latenessMs: 0, skewMs: null, idleMs: null };
+    return {
+      time: null,
+      zone: 'UTC',
+      latenessMs: 0,
+      skewMs: null,
+      earliestMs: null,
+      idleMs: null,
+    };
   }
   const field: unknown = properties.get('field');
   const unit: unknown = properties.get('unit');
   const zone: unknown = properties.get('zone');
   const lateness: unknown = properties.get('lateness');
   const skew: unknown = properties.get('skew');
+  const earliest: unknown = properties.get('earliest');
   if (field === undefined) {
     const expected = 'a "field" beside it: arrival times need none of this';
     if (unit !== undefined) problems.add('time.unit', unit, expected);
     if (skew !== undefined) problems.add('time.skew', skew, expected);
+    if (earliest !== undefined) problems.add('time.earliest', earliest, expected);
   }
   const unitMs =
     unit !== undefined && readChoice(unit, 'time.unit', ['ms', 's'], problems) === 's' ? 1000 : 1;
+  const zoneName = zone === undefined ? 'UTC' : readZone(zone, problems);
   return {
     time:
       field === undefined ? null : { path: readFieldPath(field, 'time.field', problems), unitMs },
-    zone: zone === undefined ? 'UTC' : readZone(zone, problems),
+    zone: zoneName,
     latenessMs:
       lateness === undefined
         ? LATENESS_MS_DEFAULT
         : readDuration(lateness, 'time.lateness', { msMin: 0 }, problems).ms,
     skewMs: field === undefined ? null : readSkew(skew, problems),
+    earliestMs: field === undefined ? null : readEarliest(earliest, skew, zoneName, problems),
     idleMs: readIdle(properties.get('idle'), skew, problems),
   };
 }
@@ -100,6 +115,23 @@ function readSkew(value: unknown, problems: ProblemList): number | null {
   if (value === undefined) return SKEW_MS_DEFAULT;
   if (value === 'none') return null;
   return readDuration(value, 'time.skew', { msMin: 0, orWord: 'none' }, problems).ms;
+}
+
+/** History that is replayed may be of any time, and has to say what is too old for it. */
+function readEarliest(
+  value: unknown,
+  skew: unknown,
+  zone: string,
+  problems: ProblemList,
+): number | null {
+  if (value === undefined) return skew === 'none' ? null : EARLIEST_MS_DEFAULT;
+  if (value === 'none') return null;
+  const timeMs = typeof value === 'string' ? parseIsoTime(value, new Zone(zone)) : Number.NaN;
+  if (!Number.isNaN(timeMs)) return timeMs;
+  const expected = 'ISO 8601 text such as "2000-01-01" or "2000-01-01T00:00:00Z", or "none"';
+  const hint = typeof value === 'number' ? 'write the date as text, in quotes' : undefined;
+  problems.add('time.earliest', value, expected, hint);
+  return null;
 }
 
 function readIdle(value: unknown, skew: unknown, problems: ProblemList): number | null {

@@ -39,6 +39,11 @@ export interface TimeJson {
   /** How far a record's time may lie after its arrival; by default `10m`. `none` for replayed history. */
   skew?: Duration | 'none';
   /**
+   * The earliest time that a record may have, as ISO 8601 text; by default 2000-01-01 in UTC, and `none` beside `skew: 'none'`.
+   * It is there for numbers of another unit: seconds that are read as milliseconds are of January 1970.
+   */
+  earliest?: string;
+  /**
    * Windows of a shard without records close by heartbeats: its watermark may go to a heartbeat's arrival − lateness − this.
    * Not with `skew: 'none'`, where times have nothing to do with arrivals.
    */

@@ -3,6 +3,7 @@
  * meaning of a pipeline: it is what is hashed, kept with the state, and compared when the file changes.
  */
 import { assert } from '../assert.ts';
+import { isoText } from '../time/iso-text.ts';
 import { formatDuration, formatHours } from './duration.ts';
 import { formatFieldPath } from './field-path.ts';
 import type {
@@ -45,6 +46,7 @@ function timeToJson(plan: PlanMeaning): TimeJson {
     unit: plan.time.unitMs === 1 ? 'ms' : 's',
     ...common,
     skew: plan.skewMs === null ? 'none' : (formatDuration(plan.skewMs) as Duration),
+    earliest: plan.earliestMs === null ? 'none' : isoText(plan.earliestMs),
   };
 }
 

@@ -51,6 +51,8 @@ export interface Plan {
   readonly latenessMs: number;
   /** How far a record's time may lie after its arrival; null: any, and always null with arrival time. */
   readonly skewMs: number | null;
+  /** A record whose time is before it is quarantined; null: none is, and always null with arrival time. */
+  readonly earliestMs: number | null;
   /** How long after a heartbeat's arrival nothing older than it is expected; null: heartbeats mean nothing. */
   readonly idleMs: number | null;
   readonly category: FieldPath | null;

@@ -2,7 +2,7 @@
  * Folding one record: judged first, as a whole, and only then folded into every view, so that a bad record leaves no
  * trace but its quarantine entry. A pure function of the log: batch boundaries, clocks and owners change nothing.
  *
- *   heartbeat → too large → undecodable or wrong → too far ahead → known id → per view: selected? late? → fold → watermark
+ *   heartbeat → too large → undecodable or wrong → time out of bounds → known id → per view: selected? late? → fold → watermark
  */
 import { assert } from '../assert.ts';
 import type { BadRecord, RecordDecoder, RecordFields } from '../decode/record-decoder.ts';
@@ -11,6 +11,8 @@ import { hashText } from '../hash.ts';
 import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
+import { isoText } from '../time/iso-text.ts';
+import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import type { RecordClass } from './counters.ts';
 import { digestSeed } from './digest.ts';
@@ -29,7 +31,13 @@ export class RecordFold {
   readonly #plan: Plan;
   readonly #decoder: RecordDecoder;
   readonly #digestSeed: number;
-  readonly #fields: RecordFields = { timeMs: null, category: null, dedupeId: null, values: [] };
+  readonly #fields: RecordFields = {
+    timeMs: null,
+    isTimeNumber: false,
+    category: null,
+    dedupeId: null,
+    values: [],
+  };
   readonly #dedupeId = new Uint32Array(4);
 
   constructor(plan: Plan, decoder: RecordDecoder, shardId: string) {
@@ -124,16 +132,40 @@ export class RecordFold {
     }
     const bad = this.#decoder.decode(record.data, this.#fields);
     if (bad !== null) return bad;
-    const { skewMs } = this.#plan;
-    const timeMs = this.#fields.timeMs;
-    if (timeMs !== null && skewMs !== null && timeMs > record.arrivalMs + skewMs) {
-      const ahead = `${timeMs - record.arrivalMs} ms after its arrival`;
-      const detail = `event time is ${ahead}, at most ${skewMs} ms (time.skew) are allowed`;
-      return { reason: 'too-far-in-the-future', detail };
-    }
+    const unlikely = this.#unlikelyTime(record);
+    if (unlikely !== null) return unlikely;
     // No key can be too large in a record that is small itself.
     if (byteLength * KEY_GROWTH_MAX <= GROUP_KEY_BYTES_MAX) return null;
     return this.#oversizedKey();
+  }
+
+  #unlikelyTime({ arrivalMs }: StreamRecord): BadRecord | null {
+    const { skewMs, earliestMs } = this.#plan;
+    const { timeMs } = this.#fields;
+    if (timeMs === null) return null;
+    if (skewMs !== null && timeMs > arrivalMs + skewMs) {
+      const ahead = `${this.#timeText(timeMs)}, ${timeMs - arrivalMs} ms after its arrival`;
+      const detail = `${ahead}; at most ${skewMs} ms (time.skew) are allowed${this.#unitHint(timeMs)}`;
+      return { reason: 'too-far-in-the-future', detail };
+    }
+    if (earliestMs !== null && timeMs < earliestMs) {
+      const early = `${this.#timeText(timeMs)}, before ${isoText(earliestMs)} (time.earliest)`;
+      return { reason: 'too-far-in-the-past', detail: `${early}${this.#unitHint(timeMs)}` };
+    }
+    return null;
+  }
+
+  #timeText(timeMs: number): string {
+    const { time } = this.#plan;
+    if (time === null || !this.#fields.isTimeNumber) return `event time is ${isoText(timeMs)}`;
+    const { unitMs } = time;
+    return `event time ${timeMs / unitMs} read as ${unitName(unitMs)} is ${isoText(timeMs)}`;
+  }
+
+  #unitHint(timeMs: number): string {
+    const { time } = this.#plan;
+    if (time === null || !this.#fields.isTimeNumber) return '';
+    return likelyUnitHint(timeMs / time.unitMs, time.unitMs);
   }
 
   #oversizedKey(): BadRecord | null {

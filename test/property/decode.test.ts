@@ -146,7 +146,7 @@ function isKeyNumber(value: unknown): boolean {
 function judge(
   text: string,
   { time, dedupe, category: field, fields, views }: Plan,
-): Omit<RecordFields, 'timeMs'> | 'bad' {
+): Omit<RecordFields, 'timeMs' | 'isTimeNumber'> | 'bad' {
   const record = read(text);
   if (!(record instanceof Map)) return 'bad';
   if (time !== null) {
@@ -203,7 +203,13 @@ describe('the decoder', () => {
         fc.array(fc.oneof(json, recordText), { minLength: 1, maxLength: 8 }),
         (ofPlan, texts) => {
           const decoder = createJsonDecoder(ofPlan);
-          const fields: RecordFields = { timeMs: null, category: null, dedupeId: null, values: [] };
+          const fields: RecordFields = {
+            timeMs: null,
+            isTimeNumber: false,
+            category: null,
+            dedupeId: null,
+            values: [],
+          };
           for (const text of texts) {
             const bad = decoder.decode(encoder.encode(text), fields);
             const expected = judge(text, ofPlan);
@@ -233,7 +239,13 @@ describe('the decoder', () => {
 
   it('never throws on any bytes, and takes what JSON.parse takes', () => {
     const anything = createJsonDecoder(planOf({ v: { aggregates: { n: { count: '*' } } } }));
-    const fields: RecordFields = { timeMs: null, category: null, dedupeId: null, values: [] };
+    const fields: RecordFields = {
+      timeMs: null,
+      isTimeNumber: false,
+      category: null,
+      dedupeId: null,
+      values: [],
+    };
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
       fc.tuple(json, fc.nat(), fc.integer({ min: 0, max: 255 })).map(([text, where, byte]) => {

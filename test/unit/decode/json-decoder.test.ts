@@ -19,7 +19,13 @@ interface Decoded {
 }
 
 function decode(plan: Plan, data: string | Uint8Array): Decoded {
-  const fields: RecordFields = { timeMs: null, category: null, dedupeId: null, values: [] };
+  const fields: RecordFields = {
+    timeMs: null,
+    isTimeNumber: false,
+    category: null,
+    dedupeId: null,
+    values: [],
+  };
   const bytes = typeof data === 'string' ? encoder.encode(data) : data;
   return { bad: createJsonDecoder(plan).decode(bytes, fields), fields };
 }
@@ -80,11 +86,18 @@ describe('a sound record', () => {
 
   it('leaves nothing behind for the next one', () => {
     const decoder = createJsonDecoder(flights);
-    const fields: RecordFields = { timeMs: 5, category: 'x', dedupeId: 'y', values: ['old'] };
+    const fields: RecordFields = {
+      timeMs: 5,
+      isTimeNumber: true,
+      category: 'x',
+      dedupeId: 'y',
+      values: ['old'],
+    };
     decoder.decode(encoder.encode('{"origin":"a","delay":1,"carrier":2}'), fields);
     expect(decoder.decode(encoder.encode('{}'), fields)).toBeNull();
     expect(fields).toEqual({
       timeMs: null,
+      isTimeNumber: false,
       category: null,
       dedupeId: null,
       values: [undefined, undefined, undefined],
@@ -314,13 +327,23 @@ describe('event time', () => {
     ['{"at":{"time":"2024-02-30"}}', '"2024-02-30"'],
     ['{"at":{"time":"978307260000"}}', '"978307260000"'],
     ['{"at":{"time":1e999}}', 'Infinity'],
-    ['{"at":{"time":978307260000000}}', '978307260000000'],
+    ['{"at":{"time":9e17}}', '900000000000000000'],
     ['{"at":{"time":true}}', 'true'],
   ])('cannot be read from %s', (text, found) => {
     expect(decode(timed, text).bad).toEqual({
       reason: 'no-time',
       detail: `field "at.time": found ${found}, expected ISO 8601 text or a number of milliseconds since 1970, of a year from 0 to 9999`,
     });
+  });
+
+  it('says which unit a number beyond all years was probably meant in', () => {
+    expect(decode(timed, '{"at":{"time":978307260000000}}').bad?.detail).toContain(
+      'of a year from 0 to 9999; as microseconds it is 2001-01-01T00:01:00Z: send milliseconds',
+    );
+    const seconds = planOf({ time: { field: 't', unit: 's' } });
+    expect(decode(seconds, '{"t":1717171717000}').bad?.detail).toContain(
+      '; as milliseconds it is 2024-05-31T16:08:37Z: is time.unit "ms"?',
+    );
   });
 
   it('is not asked for where the plan uses arrival time', () => {

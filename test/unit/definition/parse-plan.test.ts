@@ -47,6 +47,7 @@ describe('a valid pipeline file', () => {
       zone: 'UTC',
       latenessMs: 60_000,
       skewMs: null,
+      earliestMs: null,
       idleMs: null,
       category: null,
       dedupe: null,
@@ -120,6 +121,19 @@ describe('a valid pipeline file', () => {
     expect(planOf({ name: 'p', time: { field: 't' }, views: { v: COUNTED } }).skewMs).toBe(600_000);
     const replayed = { name: 'p', time: { field: 't', skew: 'none' }, views: { v: COUNTED } };
     expect(planOf(replayed).skewMs).toBeNull();
+  });
+
+  it('takes times from 2000 on by default, from "earliest" in the zone, and any with "none"', () => {
+    const earliest = (time: object) =>
+      planOf({ name: 'p', time: { field: 't', ...time }, views: { v: COUNTED } }).earliestMs;
+    expect(earliest({})).toBe(Date.UTC(2000, 0, 1));
+    expect(earliest({ skew: 'none' })).toBeNull();
+    expect(earliest({ earliest: 'none' })).toBeNull();
+    expect(earliest({ earliest: '1987-10-01', skew: 'none' })).toBe(Date.UTC(1987, 9, 1));
+    const inBerlin = { earliest: '2024-06-15', zone: 'Europe/Berlin' };
+    expect(earliest(inBerlin)).toBe(Date.UTC(2024, 5, 14, 22));
+    expect(earliest({ earliest: '1969-12-31T23:00:00+01:00' })).toBe(Date.UTC(1969, 11, 31, 22));
+    expect(planOf({ name: 'p', time: {}, views: { v: COUNTED } }).earliestMs).toBeNull();
   });
 
   it('takes days as days of the zone and hours as hours', () => {
@@ -244,7 +258,7 @@ describe('an invalid pipeline file', () => {
       'views.v.group_by: found an array, expected no property of this name (did you mean "groupBy"?)',
     ]);
     expect(complaints({ time: { tz: 'UTC' } })).toEqual([
-      'time.tz: found "UTC", expected no property of this name (the properties here are field, unit, zone, lateness, skew, idle)',
+      'time.tz: found "UTC", expected no property of this name (the properties here are field, unit, zone, lateness, skew, earliest, idle)',
     ]);
     expect(complaints({ 'odd name': 1 })[0]).toMatch(/^\["odd name"\]: /);
   });
@@ -294,6 +308,15 @@ describe('an invalid pipeline file', () => {
     );
   });
 
+  it('is told what an earliest time is', () => {
+    const earliest = (found: unknown): unknown =>
+      complaints({ time: { field: 't', earliest: found } })[0];
+    expect(earliest('10y')).toBe(
+      'time.earliest: found "10y", expected ISO 8601 text such as "2000-01-01" or "2000-01-01T00:00:00Z", or "none"',
+    );
+    expect(earliest(946_684_800)).toContain('(write the date as text, in quotes)');
+  });
+
   it('is told the zone that was meant', () => {
     const zone = (name: unknown): string | undefined => complaints({ time: { zone: name } })[0];
     expect(zone('utc')).toBe(
@@ -306,9 +329,12 @@ describe('an invalid pipeline file', () => {
   });
 
   it('has no use for settings of event time without a time field', () => {
-    expect(complaints({ time: { unit: 's', skew: '5m', zone: 'Asia/Tokyo' } })).toEqual([
+    expect(
+      complaints({ time: { unit: 's', skew: '5m', earliest: 'none', zone: 'Asia/Tokyo' } }),
+    ).toEqual([
       'time.unit: found "s", expected a "field" beside it: arrival times need none of this',
       'time.skew: found "5m", expected a "field" beside it: arrival times need none of this',
+      'time.earliest: found "none", expected a "field" beside it: arrival times need none of this',
     ]);
   });
 

@@ -60,6 +60,7 @@ describe('the difference between two pipelines', () => {
       'dedupe.within 5m → 1h',
       'name flights → flights2',
       'stream flights → flights2',
+      'time.earliest not set → 2000-01-01T00:00:00Z',
       'time.field not set → date',
       'time.skew not set → 10m',
       'time.unit not set → ms',

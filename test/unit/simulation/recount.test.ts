@@ -236,6 +236,18 @@ describe('recountShard', () => {
     expect(differences(plan, recount, fold(plan, records))).toEqual([]);
   });
 
+  it('lets in what is as early as it may be', () => {
+    const plan = planOf({
+      name: 'p',
+      time: { field: 't', earliest: '1970-01-01T00:00:01Z' },
+      views: { v: { aggregates: { n: { count: '*' } } } },
+    });
+    const records = log({ t: 1_000 }, { t: 999 });
+    const recount = recountShard(plan, records);
+    expect([...recount.quarantined]).toEqual([['1001', 'too-far-in-the-past']]);
+    expect(differences(plan, recount, fold(plan, records))).toEqual([]);
+  });
+
   it('puts aside unread what is condemned', () => {
     const plan = planOf({ name: 'p', views: { v: { aggregates: { n: { count: '*' } } } } });
     const condemned = new Map([['1001', 'kills-its-environment']]);

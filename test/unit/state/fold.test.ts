@@ -8,7 +8,7 @@ const AGGREGATES = { records: { count: '*' }, total: { sum: 'n' } };
 
 const plan = planOf({
   name: 'p',
-  time: { field: 't', lateness: '5s', skew: '10m' },
+  time: { field: 't', lateness: '5s', skew: '10m', earliest: '1970-01-01T00:00:01Z' },
   category: { field: 'type' },
   dedupe: { id: 'id', within: '1m' },
   views: {
@@ -44,7 +44,19 @@ const BAD: [reason: string, what: string, data: unknown, detail: RegExp][] = [
     'too-far-in-the-future',
     'a time 1 ms beyond the skew',
     good(9, { t: ARRIVAL_MS + 600_001 }),
-    /600001 ms after its arrival, at most 600000 ms/,
+    /^event time 1600001 read as milliseconds is 1970-01-01T00:26:40.001Z, 600001 ms after its arrival; at most 600000 ms/,
+  ],
+  [
+    'too-far-in-the-past',
+    'a time 1 ms before the earliest',
+    good(9, { t: 999 }),
+    /^event time 999 read as milliseconds is 1970-01-01T00:00:00.999Z, before 1970-01-01T00:00:01Z \(time.earliest\)$/,
+  ],
+  [
+    'too-far-in-the-past',
+    'text of long ago',
+    good(9, { t: '1969-07-20T20:17:40Z' }),
+    /^event time is 1969-07-20T20:17:40Z, before 1970-01-01T00:00:01Z \(time.earliest\)$/,
   ],
   [
     'group-key-too-large',
@@ -97,6 +109,21 @@ describe('a bad record', () => {
     const state = foldAll(plan, [good(9, { n: 'x' }), good(9)]);
     expect(state.progress.counts).toMatchObject({ folded: 1, quarantined: 1 });
   });
+});
+
+it('names the unit that was meant where seconds are read as milliseconds, and the other way round', () => {
+  const views = { v: { aggregates: { n: { count: '*' } } } };
+  const detailOf = (time: object, t: number) =>
+    foldAll(planOf({ name: 'p', time: { field: 't', ...time }, views }), [{ t }]).quarantined[0];
+  expect(detailOf({ skew: 'none', earliest: '2000-01-01' }, 1_717_171_717)).toMatchObject({
+    reason: 'too-far-in-the-past',
+    detail:
+      'event time 1717171717 read as milliseconds is 1970-01-20T20:59:31.717Z, before 2000-01-01T00:00:00Z (time.earliest); as seconds it is 2024-05-31T16:08:37Z: is time.unit "s"?',
+  });
+  expect(detailOf({ unit: 's' }, 978_307_260)).toMatchObject({ reason: 'too-far-in-the-future' });
+  const ahead = detailOf({}, 4_000_000_000)?.detail;
+  expect(ahead).toContain('as seconds it is 2096-10-02T07:06:40Z: is time.unit "s"?');
+  expect(detailOf({ unit: 's' }, 1_717_171_717_000)).toMatchObject({ reason: 'no-time' });
 });
 
 describe('a record at a bound', () => {

@@ -86,6 +86,17 @@ describe('simulate', () => {
     expect(await found({ lateness: '20m', skew: '11m' }, ahead)).toHaveLength(1);
   });
 
+  it('finds times before the earliest, such as seconds that are read as milliseconds', async () => {
+    const inSeconds = records.map((each, index) =>
+      index % 10 === 0 ? { ...each, at: Math.floor(each.at / 1000) } : each,
+    );
+    const [finding, ...others] = await found({ lateness: '20m' }, { records: inSeconds });
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ kind: 'too-far-back', records: 30, view: null });
+    const [, earliest = ''] = /"earliest": "([^"]+)"/.exec(finding?.advice ?? '') ?? [];
+    expect(Date.parse(earliest)).toBe(Math.floor(START_MS / 1000));
+  });
+
   it('finds ids that are forgotten before a producer sends again', async () => {
     const resent = { records, retries: { share: 0.2, after: '7m' } } as const;
     const [finding] = await found({ within: '5m' }, resent);
