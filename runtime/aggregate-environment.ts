@@ -57,7 +57,7 @@ const plan = planOf(data.pipeline);
 const ports = await openLocalPorts(data.dataFolder);
 const handler = createAggregateHandler(new Aggregator(plan, createJsonDecoder(plan), ports));
 
-serveInvocations(async (payload, timeLeftMs): Promise<AggregateAnswer> => {
+serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
   const request = payload as AggregatePayload;
   const context = { getRemainingTimeInMillis: timeLeftMs };
   if (request.kind !== 'records') {

@@ -1,12 +1,17 @@
 /**
- * The environments that carry one plan: some that aggregate, one that answers queries. A pipeline whose plan changes has
- * two deployments for a moment.
+ * The environments that carry one plan: some that aggregate, one that answers queries about few entries, and one for
+ * queries that go through many, so that no scan stands in the way of a point query. A pipeline whose plan changes has two
+ * deployments for a moment.
  */
 import type { Plan } from '../core/definition/plan.ts';
 import { planToJson } from '../core/definition/plan-json.ts';
+import type { QueryEvent } from '../functions/query/handler.ts';
 import type { EnvironmentData } from './aggregate-environment.ts';
 import { EnvironmentPool } from './environment-pool.ts';
+import type { RedrivePayload } from './query-environment.ts';
 import { threadEntry } from './thread-entry.ts';
+
+const POINT_PATHS = ['/v1/views', '/v1/status'];
 
 export interface DeploymentOptions {
   readonly dataFolder: string;
@@ -17,12 +22,16 @@ export interface DeploymentOptions {
 }
 
 const QUERY_MEMORY_MIB = 256;
+/** Queries that wait at most, and for how long: less than what clients usually have patience for. */
+const QUERIES_WAITING_MAX = 512;
+const QUERY_WAIT_MS_MAX = 3_000;
 export const QUERY_TIMEOUT_MS = 60_000;
 
 export class Deployment {
   readonly plan: Plan;
   readonly aggregates: EnvironmentPool;
-  readonly queries: EnvironmentPool;
+  readonly #points: EnvironmentPool;
+  readonly #scans: EnvironmentPool;
 
   constructor(plan: Plan, options: DeploymentOptions) {
     const { dataFolder, region } = options;
@@ -36,29 +45,54 @@ export class Deployment {
       memoryMib: options.environmentMemoryMib,
       memoryHint: 'start with a larger --environment-memory, or with more shards for a new stream',
       timeoutMs: options.invocationTimeoutMs,
+      // The mapping and the ticker bring one invocation a shard at a time.
+      waitingMax: Number.POSITIVE_INFINITY,
+      waitMsMax: Number.POSITIVE_INFINITY,
     });
-    this.queries = new EnvironmentPool({
-      name: 'query',
-      count: 1,
-      entry: threadEntry('query-environment'),
-      workerData,
-      memoryMib: QUERY_MEMORY_MIB,
-      memoryHint: 'ask for less at once: by key, prefix, start and end, or without order',
-      timeoutMs: QUERY_TIMEOUT_MS,
-    });
+    const queries = (name: string) =>
+      new EnvironmentPool({
+        name,
+        count: 1,
+        entry: threadEntry('query-environment'),
+        workerData,
+        memoryMib: QUERY_MEMORY_MIB,
+        memoryHint: 'ask for less at once: by key, prefix, start and end, or without order',
+        timeoutMs: QUERY_TIMEOUT_MS,
+        waitingMax: QUERIES_WAITING_MAX,
+        waitMsMax: QUERY_WAIT_MS_MAX,
+      });
+    this.#points = queries('query');
+    this.#scans = queries('scan');
+  }
+
+  /** Asks the query function; the promise rejects with `InvocationError`. `signal` aborts when the caller has gone. */
+  query(request: QueryEvent | RedrivePayload, signal?: AbortSignal): Promise<unknown> {
+    const pool = isScan(this.plan, request) ? this.#scans : this.#points;
+    return pool.invoke(request, signal);
   }
 
   /** Starts the threads before the first invocation needs them. */
   warm(): void {
     this.aggregates.warm();
-    this.queries.warm();
+    this.#points.warm();
   }
 
   /** Lets running invocations finish; those that wait go to the successor, or end. */
   async close(successor: Deployment | null = null): Promise<void> {
     await Promise.all([
       this.aggregates.close(successor?.aggregates),
-      this.queries.close(successor?.queries),
+      this.#points.close(successor === null ? undefined : successor.#points),
+      this.#scans.close(successor === null ? undefined : successor.#scans),
     ]);
   }
+}
+
+/** False for what goes through few entries only. The thread for scans starts when the first is asked. */
+function isScan(plan: Plan, request: QueryEvent | RedrivePayload): boolean {
+  if ('redrive' in request) return true;
+  if (POINT_PATHS.includes(request.rawPath)) return false;
+  const view = plan.views.find(({ name }) => request.rawPath === `/v1/views/${name}`);
+  if (view === undefined) return true;
+  const asked = new URLSearchParams(request.rawQueryString);
+  return !view.groupBy.every((field) => asked.has(`key.${field.name}`));
 }

@@ -239,10 +239,10 @@ export class DevRuntime {
     const { region } = this.#options;
     return [
       kinesisRoute({ stream: this.#stream, clock: systemClock, region }),
-      ...queryRoutes((request) => this.#deployment.queries.invoke(request)),
+      ...queryRoutes((event, signal) => this.#deployment.query(event, signal)),
       checkpointRoute(() => this.#checkpoint()),
       redriveRoute({
-        invoke: (payload) => this.#deployment.queries.invoke(payload),
+        invoke: (payload) => this.#deployment.query(payload),
         tick: (sliceId) => this.#tickSlice(sliceId),
       }),
       ...pageRoutes(),

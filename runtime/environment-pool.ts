@@ -2,10 +2,18 @@
  * Environments as Lambda has them: each runs one invocation at a time and keeps its memory between invocations; an
  * invocation goes to any that is free, at random, as Lambda may route it. One that dies, runs out of memory or out of
  * time takes only its own invocation with it, and a new one takes its place.
+ *
+ * The queue is bounded, and an invocation whose caller has gone leaves it: what is asked faster than it can be answered
+ * is refused at once, and no work is done for callers that no longer wait.
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../core/assert.ts';
-import type { FunctionFailure, InvocationAnswer, InvocationMessage } from './invocation.ts';
+import type {
+  EnvironmentMessage,
+  FunctionFailure,
+  InvocationAnswer,
+  InvocationMessage,
+} from './invocation.ts';
 
 export interface EnvironmentPoolOptions {
   readonly name: string;
@@ -17,7 +25,14 @@ export interface EnvironmentPoolOptions {
   /** What a person can do when that is too little. */
   readonly memoryHint: string;
   readonly timeoutMs: number;
+  /** Invocations that wait for an environment at most; one more is refused as `Overloaded`. */
+  readonly waitingMax: number;
+  /** How long one may have to wait, by what the last ones took; one that would wait longer is refused too. */
+  readonly waitMsMax: number;
 }
+
+/** How much the newest duration counts in the average. */
+const DURATION_WEIGHT = 0.2;
 
 /** What an invocation came to when it did not answer. */
 export class InvocationError extends Error {
@@ -35,6 +50,10 @@ const YOUNG_MIB = 32;
 
 interface Job {
   readonly payload: unknown;
+  readonly signal: AbortSignal | undefined;
+  /** Whose queue it waits in, or whose environment runs it. */
+  pool: EnvironmentPool;
+  onAbort(): void;
   resolve(value: unknown): void;
   reject(error: InvocationError): void;
 }
@@ -42,6 +61,9 @@ interface Job {
 interface Environment {
   worker: Worker | null;
   job: Job | null;
+  /** Of the invocation that runs. */
+  id: number;
+  startedMs: number;
   timer: NodeJS.Timeout | null;
 }
 
@@ -50,6 +72,8 @@ export class EnvironmentPool {
   readonly #environments: Environment[];
   readonly #waiting: Job[] = [];
   #nextId = 0;
+  /** Of the last invocations that answered. */
+  #averageMs = 0;
   #closed = false;
 
   constructor(options: EnvironmentPoolOptions) {
@@ -57,6 +81,8 @@ export class EnvironmentPool {
     this.#environments = Array.from({ length: options.count }, () => ({
       worker: null,
       job: null,
+      id: -1,
+      startedMs: 0,
       timer: null,
     }));
   }
@@ -66,16 +92,54 @@ export class EnvironmentPool {
     for (const environment of this.#environments) environment.worker ??= this.#spawn(environment);
   }
 
-  /** Resolves to what the function returned; rejects with `InvocationError`. */
-  invoke(payload: unknown): Promise<unknown> {
+  /**
+   * Resolves to what the function returned; rejects with `InvocationError`. `signal` aborts when the caller no longer waits:
+   * an invocation that has not begun never does then, and one that runs is told.
+   */
+  invoke(payload: unknown, signal?: AbortSignal): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) {
-        reject(new InvocationError(failureNamed('Closed', 'the runtime is shutting down')));
+      const refusal = this.#refusal(signal);
+      if (refusal !== null) {
+        reject(new InvocationError(refusal));
         return;
       }
-      this.#waiting.push({ payload, resolve, reject });
+      const job: Job = {
+        payload,
+        signal,
+        pool: this,
+        onAbort: () => job.pool.#cancel(job),
+        resolve,
+        reject,
+      };
+      signal?.addEventListener('abort', job.onAbort, { once: true });
+      this.#waiting.push(job);
       this.#dispatch();
     });
+  }
+
+  #refusal(signal: AbortSignal | undefined): FunctionFailure | null {
+    if (this.#closed) return failureNamed('Closed', 'the runtime is shutting down');
+    if (signal?.aborted) return CANCELLED;
+    const { name, waitingMax, waitMsMax, count } = this.#options;
+    const waiting = this.#waiting.length;
+    if (waiting === 0) return null;
+    const waitMs = (waiting * this.#averageMs) / count;
+    if (waiting < waitingMax && waitMs <= waitMsMax) return null;
+    return {
+      ...failureNamed('Overloaded', `${waiting} ${name} requests wait already`),
+      hint: 'ask again in a moment, or ask for less: by key, prefix, start and end, or without order',
+    };
+  }
+
+  #cancel(job: Job): void {
+    const index = this.#waiting.indexOf(job);
+    if (index >= 0) {
+      this.#waiting.splice(index, 1);
+      settled(job).reject(new InvocationError(CANCELLED));
+      return;
+    }
+    const environment = this.#environments.find((each) => each.job === job);
+    environment?.worker?.postMessage({ cancel: environment.id } satisfies EnvironmentMessage);
   }
 
   /** Takes no new invocations, gives the waiting ones to a successor or ends them, and lets the running ones finish. */
@@ -84,8 +148,9 @@ export class EnvironmentPool {
     const waiting = this.#waiting.splice(0);
     if (successor === undefined) {
       const failure = failureNamed('Closed', 'the runtime is shutting down');
-      for (const job of waiting) job.reject(new InvocationError(failure));
+      for (const job of waiting) settled(job).reject(new InvocationError(failure));
     } else {
+      for (const job of waiting) job.pool = successor;
       successor.#waiting.push(...waiting);
       successor.#dispatch();
     }
@@ -111,8 +176,10 @@ export class EnvironmentPool {
     environment.timer = setTimeout(() => {
       this.#lose(environment, failureNamed('Timeout', `no answer within ${timeoutMs} ms`));
     }, timeoutMs);
+    environment.id = this.#nextId++;
+    environment.startedMs = performance.now();
     const message: InvocationMessage = {
-      id: this.#nextId++,
+      id: environment.id,
       payload: job.payload,
       deadlineMs: Date.now() + timeoutMs,
     };
@@ -159,6 +226,11 @@ export class EnvironmentPool {
   #finish(environment: Environment, answer: InvocationAnswer): void {
     const job = this.#release(environment);
     assert(job !== null, 'an-answer-has-an-invocation');
+    const tookMs = performance.now() - environment.startedMs;
+    // One that was cut short would have taken longer still.
+    if (answer.ok || tookMs > this.#averageMs) {
+      this.#averageMs += DURATION_WEIGHT * (tookMs - this.#averageMs);
+    }
     if (answer.ok) job.resolve(answer.value);
     else job.reject(new InvocationError(answer.failure));
     this.#dispatch();
@@ -176,8 +248,16 @@ export class EnvironmentPool {
     if (timer !== null) clearTimeout(timer);
     environment.job = null;
     environment.timer = null;
-    return job;
+    return job === null ? null : settled(job);
   }
+}
+
+const CANCELLED = failureNamed('Cancelled', 'the caller no longer waits for the answer');
+
+/** A signal may outlive many invocations: it must not keep those that are over. */
+function settled(job: Job): Job {
+  job.signal?.removeEventListener('abort', job.onAbort);
+  return job;
 }
 
 function failureNamed(name: string, message: string): FunctionFailure {

@@ -4,6 +4,13 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../core/assert.ts';
 
+export type EnvironmentMessage = InvocationMessage | CancelMessage;
+
+/** The caller of a running invocation no longer waits for its answer. */
+export interface CancelMessage {
+  readonly cancel: number;
+}
+
 export interface InvocationMessage {
   readonly id: number;
   readonly payload: unknown;
@@ -23,15 +30,31 @@ export interface FunctionFailure {
   readonly stack: string | null;
 }
 
+/** What a function is told of the invocation that it answers. */
+export interface InvocationContext {
+  readonly timeLeftMs: () => number;
+  /** Aborts when the caller no longer waits. It can only be seen after the function has let the thread's events run. */
+  readonly signal: AbortSignal;
+}
+
 /** Answers the invocations that come to this thread, one at a time. */
 export function serveInvocations(
-  handle: (payload: unknown, timeLeftMs: () => number) => Promise<unknown>,
+  handle: (payload: unknown, context: InvocationContext) => Promise<unknown>,
 ): void {
   const port = parentPort;
   assert(port !== null, 'an-environment-is-a-worker-thread');
-  port.on('message', async ({ id, payload, deadlineMs }: InvocationMessage) => {
+  let running = { id: -1, controller: new AbortController() };
+  port.on('message', async (message: EnvironmentMessage) => {
+    if ('cancel' in message) {
+      if (message.cancel === running.id) running.controller.abort();
+      return;
+    }
+    const { id, payload, deadlineMs } = message;
+    const controller = new AbortController();
+    running = { id, controller };
     try {
-      const value = await handle(payload, () => deadlineMs - Date.now());
+      const timeLeftMs = () => deadlineMs - Date.now();
+      const value = await handle(payload, { timeLeftMs, signal: controller.signal });
       port.postMessage({ id, ok: true, value } satisfies InvocationAnswer);
     } catch (error) {
       const failure = failureOf(error);

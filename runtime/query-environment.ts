@@ -1,7 +1,8 @@
 /**
  * The thread of the query function's environment: the handler over the data folder's store; and the part of a redrive that
- * reads the quarantine.
+ * reads the quarantine. A long read lets the thread's events run in between, and ends once its caller has gone.
  */
+import { setImmediate } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import { Queries } from '../core/query/queries.ts';
 import { type AskedRedrive, type RedriveSelection, Redrives } from '../core/query/redrive.ts';
@@ -15,14 +16,31 @@ export type RedrivePayload =
   | { readonly redrive: 'ask'; readonly selection: RedriveSelection }
   | { readonly redrive: 'outcome'; readonly asked: AskedRedrive };
 
+/** Time that a read takes before it lets other events of the thread run. */
+const SLICE_MS = 10;
+
 const data = workerData as EnvironmentData;
 const plan = planOf(data.pipeline);
 const ports = await openLocalPorts(data.dataFolder);
-const queries = new Queries(plan, ports);
+let signal: AbortSignal | null = null;
+let resumedMs = 0;
+
+const pace = {
+  async pause(): Promise<void> {
+    if (performance.now() - resumedMs < SLICE_MS) return;
+    await setImmediate();
+    resumedMs = performance.now();
+    signal?.throwIfAborted();
+  },
+};
+
+const queries = new Queries(plan, { ...ports, pace });
 const handler = createQueryHandler(queries);
 const redrives = new Redrives(queries, ports);
 
-serveInvocations((payload) => {
+serveInvocations((payload, context) => {
+  signal = context.signal;
+  resumedMs = performance.now();
   const request = payload as QueryEvent | RedrivePayload;
   if (!('redrive' in request)) return handler(request);
   return request.redrive === 'ask'

@@ -1,7 +1,7 @@
 /**
  * The reads of one pipeline. A query takes a snapshot, one epoch of each slice, and answers from exactly that. Queries of
- * one instance run one after the other, since the warm images move between them; whoever waits for a record (`after`) asks
- * again, so that nobody stands behind him.
+ * one instance run one after the other, since the warm images move between them. A reader that waits for a record (`after`)
+ * asks again rather than hold its turn.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { blobKey } from '../checkpoint/names.ts';
@@ -10,6 +10,7 @@ import { viewToJson } from '../definition/plan-json.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
 import { type QuarantineIndex, quarantineId } from '../ports.ts';
+import type { Pace } from './pace.ts';
 import type { QueryParameters } from './parameter-values.ts';
 import {
   listQuarantine,
@@ -30,6 +31,8 @@ import { type RunReading, readRows } from './view-rows.ts';
 export interface QueryPorts extends StatusPorts {
   readonly blobs: BlobStores;
   readonly quarantine: QuarantineIndex;
+  /** Of the query that runs: queries run one at a time. */
+  readonly pace?: Pace;
 }
 
 /** Times that a snapshot is taken, when runs that it names were collected before they were read; then they are lost. */
@@ -94,13 +97,15 @@ export class Queries {
 
   async #answer(request: ViewRequest): Promise<ViewAnswer> {
     const { next } = request;
+    const { pace } = this.#ports;
     const nowMs = this.#ports.clock.nowMs();
     if (next !== null) judgeToken(next, request, nowMs);
     for (let attempt = 1; ; attempt++) {
       const isLost = attempt === 1 ? () => false : await this.#lostRuns(attempt, next);
       const snapshot = await this.#snapshot(next);
       try {
-        const page = await readRows(request, snapshot.parts, { runs: this.#runs, isLost });
+        const reading = { runs: this.#runs, isLost, ...(pace === undefined ? {} : { pace }) };
+        const page = await readRows(request, snapshot.parts, reading);
         return viewAnswer(this.#plan, request, snapshot, page, nowMs);
       } catch (fault) {
         if (!(fault instanceof MissingBlob)) throw fault;

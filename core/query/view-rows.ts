@@ -22,6 +22,7 @@ import {
 import type { ClosedEntry } from '../state/slice-image.ts';
 import { ViewTable } from '../state/view-table.ts';
 import { FirstItems } from './first-items.ts';
+import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
 import { refuse } from './query-problem.ts';
 import { keyRange, selectsKey, selectsWindow } from './row-filter.ts';
 import type { RunCache } from './run-cache.ts';
@@ -35,7 +36,7 @@ export interface DamagedRun {
   readonly epoch: number;
 }
 
-/** One slice's part of a snapshot. Its image stays as it is until `readRows` has returned its first promise. */
+/** One slice's part of a snapshot. Its image stays as it is until the promise of `readRows` has settled. */
 export interface SlicePart {
   readonly pinned: PinnedSlice;
   readonly checkpoint: Checkpoint;
@@ -60,6 +61,7 @@ export interface RunReading {
   readonly runs: RunCache;
   /** Of a run that is not there: false if it may have been collected, so that the caller takes a newer snapshot. */
   readonly isLost: (sliceId: string, run: RunReference) => boolean;
+  readonly pace?: Pace;
 }
 
 /** The first `limit` rows, after those that `next` has had. Throws `Refused` where an order takes too much memory. */
@@ -70,7 +72,8 @@ export function readRows(
   orderedBytesMax = ORDERED_ROWS_BYTES_MAX,
 ): Promise<RowPage> {
   if (request.order === null) return rowsByKey(request, parts, reading);
-  return rowsByValue(request, request.order, mergeAll(request, parts, reading, orderedBytesMax));
+  const all = mergeAll(request, parts, reading, orderedBytesMax);
+  return rowsByValue(request, request.order, all, reading.pace ?? NO_PAUSES);
 }
 
 interface OpenEntry {
@@ -93,10 +96,11 @@ async function rowsByKey(
   const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) <= 0;
   const add = (entry: RowPart) => isPast(entry) || first.add(entry);
   for (const part of parts) {
-    eachOpen(request, part, (windowStartMs, mapKey, table, slot) => {
+    const portions = eachOpen(request, part, (windowStartMs, mapKey, table, slot) => {
       const key = encodeGroupKey(groupValuesOf(mapKey, view.groupBy.length));
       add({ windowStartMs, key, table, slot });
     });
+    for (const _ of portions) await reading.pace?.pause();
   }
   const damaged = await eachClosed(request, parts, reading, next?.after.key ?? null, add);
   const places = first.places();
@@ -133,13 +137,16 @@ async function rowsByValue(
   request: ViewRequest,
   order: RowOrder,
   all: Promise<MergedRows>,
+  pace: Pace,
 ): Promise<RowPage> {
   const { view, limit, next } = request;
   const { merged, damaged } = await all;
   const compare = comparePositions(order);
   const first = new FirstItems<Candidate>(limit + 1, compare);
+  let visited = 0;
   for (const windowStartMs of merged.windowStarts()) {
     for (const [mapKey, slot] of merged.window(windowStartMs)) {
+      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await pace.pause();
       const key = encodeGroupKey(groupValuesOf(mapKey, view.groupBy.length));
       const value = orderValue(merged, slot, order);
       const candidate = { value, key, windowStartMs, mapKey, slot };
@@ -178,7 +185,9 @@ async function mergeAll(
       checkMemory(merged, bytesMax);
     }
   };
-  for (const part of parts) eachOpen(request, part, merge);
+  for (const part of parts) {
+    for (const _ of eachOpen(request, part, merge)) await reading.pace?.pause();
+  }
   const add = ({ windowStartMs, key, accumulators }: ClosedEntry) => {
     scratch.decode(other, accumulators);
     merge(windowStartMs, mapKeyOf(decodeGroupKey(key)), scratch, other);
@@ -201,14 +210,16 @@ function checkMemory(merged: ViewTable, bytesMax: number): void {
   });
 }
 
-function eachOpen(
+/** Visits the open entries that the request selects; a portion of them ends at each `yield`. */
+function* eachOpen(
   request: ViewRequest,
   { checkpoint }: SlicePart,
   visit: (windowStartMs: number, key: GroupMapKey, table: ViewTable, slot: number) => void,
-): void {
+): Generator<void, void, void> {
   const { view, viewIndex, key } = request;
   const table = checkpoint.image.tables[viewIndex] as ViewTable;
   const only = key.includes(undefined) ? null : { mapKey: mapKeyOf(key as GroupValue[]) };
+  let visited = 0;
   for (const startMs of table.windowStarts()) {
     if (!selectsWindow(request, startMs)) continue;
     if (only !== null) {
@@ -217,6 +228,7 @@ function eachOpen(
       continue;
     }
     for (const [mapKey, slot] of table.window(startMs)) {
+      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) yield;
       const values = groupValuesOf(mapKey, view.groupBy.length);
       if (selectsKey(request, values)) visit(startMs, mapKey, table, slot);
     }
@@ -230,7 +242,7 @@ function eachOpen(
 async function eachClosed(
   request: ViewRequest,
   parts: readonly SlicePart[],
-  { runs, isLost }: RunReading,
+  { runs, isLost, pace = NO_PAUSES }: RunReading,
   after: Uint8Array | null,
   visit: (entry: ClosedEntry) => boolean,
 ): Promise<DamagedRun[]> {
@@ -238,8 +250,10 @@ async function eachClosed(
   const damaged: DamagedRun[] = [];
   const selects = ({ windowStartMs, key }: ClosedEntry) =>
     selectsWindow(request, windowStartMs) && selectsKey(request, decodeGroupKey(key));
+  let visited = 0;
   for (const { checkpoint } of parts) {
     for (const entry of checkpoint.image.closed[viewIndex] as ClosedEntry[]) {
+      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await pace.pause();
       if (selects(entry)) visit(entry);
     }
   }
@@ -247,6 +261,7 @@ async function eachClosed(
   const scan = async (sliceId: string, run: RunReference) => {
     try {
       for await (const entries of runs.reader(sliceId, run).scan(view, from, to)) {
+        await pace.pause();
         for (const entry of entries) if (selects(entry) && !visit(entry)) return;
       }
     } catch (fault) {

@@ -214,6 +214,33 @@ describe('the rows of a view', () => {
     expect(bytesRead).toBe(wholeBytes);
   });
 
+  it.each([{ order: 'flights' }, {}, { prefix: 'O' }])(
+    'of %j give way between portions, and end when the caller has gone',
+    async (asking: Record<string, string>) => {
+      const world = new QueryWorld();
+      const closed = Array.from({ length: 9_000 }, (_, index) => ({
+        t: 1_000,
+        origin: `O${index}`,
+        to: 'X',
+        delay: 1,
+      }));
+      await world.deliver(0, ...closed);
+      let pauses = 0;
+      const pace = {
+        pause: async () => {
+          if (++pauses === 2) throw new Error('the caller has gone');
+        },
+      };
+      const queries = world.newQueries({ pace });
+      await expect(queries.view('by_origin', parametersOf(asking))).rejects.toThrow('has gone');
+      expect(pauses).toBe(2);
+      // The next reader finds everything as it was.
+      const answer = await answerOf(queries, 'by_origin', { ...asking, limit: '3' });
+      expect(answer.rows).toHaveLength(3);
+      expect(pauses).toBeGreaterThan(3);
+    },
+  );
+
   it('are refused in an order that would take too much memory, and given without one', async () => {
     const world = new QueryWorld();
     const many = Array.from({ length: 5_000 }, (_, index) => ({

@@ -17,6 +17,8 @@ function newPool(options: Partial<EnvironmentPoolOptions> = {}): EnvironmentPool
     memoryMib: 64,
     memoryHint: 'give it more',
     timeoutMs: 5_000,
+    waitingMax: 100,
+    waitMsMax: 60_000,
     ...options,
   });
   pools.push(pool);
@@ -149,6 +151,73 @@ describe('a pool', () => {
     await closed;
     expect((await failureOf(greet(pool))).name).toBe('Closed');
     expect(await greet(successor)).toMatchObject({ count: 2 });
+  });
+
+  it('never begins an invocation whose caller has gone', async () => {
+    const pool = newPool();
+    const running = greet(pool, 50);
+    const caller = new AbortController();
+    const abandoned = failureOf(pool.invoke({ kind: 'greet', delayMs: 0 }, caller.signal));
+    caller.abort();
+
+    expect((await abandoned).name).toBe('Cancelled');
+    expect((await running).count).toBe(1);
+    expect((await greet(pool)).count).toBe(2);
+    expect((await failureOf(pool.invoke({ kind: 'throw' }, caller.signal))).name).toBe('Cancelled');
+  });
+
+  it('tells a running invocation that its caller has gone, and no other one', async () => {
+    const pool = newPool();
+    const [early, caller] = [new AbortController(), new AbortController()];
+    await pool.invoke({ kind: 'greet', delayMs: 0 }, early.signal);
+    const running = pool.invoke({ kind: 'until-cancelled' }, caller.signal);
+    const next = greet(pool, 20);
+    early.abort();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    caller.abort();
+
+    expect(await running).toBe('cancelled');
+    expect((await next).count).toBe(3);
+  });
+
+  it('refuses what its queue has no room for, and takes more once callers have gone', async () => {
+    const pool = newPool({ waitingMax: 2 });
+    const running = greet(pool, 50);
+    const callers = [new AbortController(), new AbortController()];
+    const waiting = callers.map(({ signal }) =>
+      failureOf(pool.invoke({ kind: 'greet', delayMs: 0 }, signal)),
+    );
+    const refused = await failureOf(greet(pool));
+    for (const caller of callers) caller.abort();
+    const taken = greet(pool);
+
+    expect(refused).toMatchObject({ name: 'Overloaded', message: '2 trial requests wait already' });
+    for (const failure of await Promise.all(waiting)) expect(failure.name).toBe('Cancelled');
+    expect([(await running).count, (await taken).count]).toEqual([1, 2]);
+  });
+
+  it('refuses what would wait too long, by what the last ones took', async () => {
+    const pool = newPool({ waitMsMax: 30 });
+    // Nothing is known yet, so a short queue is taken.
+    await Promise.all([greet(pool, 100), greet(pool, 100)]);
+    const running = greet(pool, 100);
+    const waiting = greet(pool, 0);
+    expect((await failureOf(greet(pool))).name).toBe('Overloaded');
+    await Promise.all([running, waiting]);
+    expect((await greet(pool)).count).toBe(5);
+  });
+
+  it('lets a caller leave the queue of its successor too', async () => {
+    const [pool, successor] = [newPool(), newPool()];
+    const [running, blocking] = [greet(pool, 50), greet(successor, 50)];
+    const caller = new AbortController();
+    const waiting = failureOf(pool.invoke({ kind: 'throw' }, caller.signal));
+    const closed = pool.close(successor);
+    caller.abort();
+
+    expect((await waiting).name).toBe('Cancelled');
+    await Promise.all([running, blocking, closed]);
+    expect((await greet(successor)).count).toBe(2);
   });
 
   it('closes while an environment is dying', async () => {

@@ -11,7 +11,9 @@ export type TrialPayload =
   | { readonly kind: 'time-left' }
   | { readonly kind: 'exit' }
   | { readonly kind: 'spin' }
-  | { readonly kind: 'eat' };
+  | { readonly kind: 'eat' }
+  /** Works until nobody waits for the answer. */
+  | { readonly kind: 'until-cancelled' };
 
 export interface Greeting {
   readonly threadId: number;
@@ -21,7 +23,7 @@ export interface Greeting {
 
 let count = 0;
 
-serveInvocations(async (payload, timeLeftMs) => {
+serveInvocations(async (payload, { timeLeftMs, signal }) => {
   const trial = payload as TrialPayload;
   count++;
   switch (trial.kind) {
@@ -36,6 +38,9 @@ serveInvocations(async (payload, timeLeftMs) => {
       return process.exit(3);
     case 'spin':
       for (;;);
+    case 'until-cancelled':
+      while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+      return 'cancelled';
     case 'eat': {
       const eaten: object[] = [];
       for (;;) eaten.push(Array.from({ length: 1_000 }, (_, index) => ({ index })));

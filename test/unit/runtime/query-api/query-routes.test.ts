@@ -111,6 +111,21 @@ describe('the routes of the query API', () => {
     expect(JSON.parse(String(rest.body))).toMatchObject({ reached: false, rows: [{}] });
   });
 
+  it('tell a client when to come again where too many wait already', async () => {
+    const failure = {
+      name: 'Overloaded',
+      message: '16 scan requests wait',
+      hint: null,
+      stack: null,
+    };
+    const invoke = async () => {
+      throw new InvocationError(failure);
+    };
+    const answer = await ask(invoke, request('/v1/status'));
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+    expect(JSON.parse(String(answer.body))).toMatchObject({ code: 'overloaded' });
+  });
+
   it.each([
     ['Timeout', 503, 'try-again'],
     ['Closed', 503, 'try-again'],
