@@ -66,6 +66,26 @@ export class ReplayGapFault extends Fault {
   }
 }
 
+/**
+ * The stream and the checkpoints do not belong together: another stream took the name of the one before, or one of the two
+ * is older than the other. Going on would drop records or count others for them. Stop and tell a person.
+ */
+export class StreamMismatchFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('StreamMismatchFault', message, options);
+  }
+}
+
+/**
+ * State that there must be is gone: a table that was emptied or made again, a file or folder that was removed or replaced.
+ * That is never a beginning. Stop and tell a person.
+ */
+export class LostStateFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('LostStateFault', message, options);
+  }
+}
+
 /** Data of a newer format than this code reads: upgrade Tidemark, never guess. */
 export class NewerFormatFault extends Fault {
   constructor(message: string, options?: FaultOptions) {

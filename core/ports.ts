@@ -96,7 +96,10 @@ export type SourceRead =
 
 /** The stream itself, by position: what a replay reads (GetRecords). */
 export interface RecordSource {
-  /** Throws `ReplayGapFault` for a position that is none of this stream's. */
+  /**
+   * Throws `StreamMismatchFault` for a position that is none of this stream's: it lies after the newest record, or another
+   * record is where it should be. A position that was trimmed is not told from others of its time.
+   */
   readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead>;
 }
 

@@ -6,10 +6,12 @@
  *                                              queries → query environment (thread) ─┘
  */
 import { type DataFolder, openDataFolder } from '../adapters/local/data-folder.ts';
-import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
+import { FolderWatch } from '../adapters/local/folder-watch.ts';
+import type { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
+import type { FileObjectStore } from '../adapters/local/store/file-object-store.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
 import { LocalPlanRegistry } from '../adapters/local/store/local-plan-registry.ts';
-import { LocalStream } from '../adapters/local/stream/local-stream.ts';
+import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { sliceIdOf } from '../core/checkpoint/names.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import type { Position } from '../core/position.ts';
@@ -20,6 +22,7 @@ import { Deployment, type DeploymentOptions, QUERY_TIMEOUT_MS } from './deployme
 import { InvocationError } from './environment-pool.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
 import { FailureNews } from './failure-news.ts';
+import { type FolderStores, openFolderStores } from './folder-stores.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { PortServer } from './http/port-server.ts';
 import type { Route } from './http/route.ts';
@@ -55,6 +58,10 @@ export class DevRuntime {
   readonly #folder: DataFolder;
   readonly #stream: LocalStream;
   readonly #database: CheckpointDatabase;
+  readonly #objects: FileObjectStore;
+  readonly #watch: FolderWatch;
+  /** Resolves to why, when the data folder was removed or replaced under this process: nothing can be taken in any more. */
+  readonly lost: Promise<unknown>;
   readonly #heads: SliceHeads;
   readonly #plans: LocalPlanRegistry;
   readonly #heartbeats: Heartbeats;
@@ -77,7 +84,13 @@ export class DevRuntime {
     const folder = await openDataFolder({ path: dataFolder, pipelineName: plan.name });
     let runtime: DevRuntime;
     try {
-      runtime = new DevRuntime(options, folder);
+      const { shardCount } = options;
+      const stores = await openFolderStores(folder, {
+        name: plan.stream,
+        clock: systemClock,
+        ...(shardCount === null ? {} : { shardCount }),
+      });
+      runtime = new DevRuntime(options, folder, stores);
     } catch (error) {
       await folder.close();
       throw error;
@@ -91,18 +104,21 @@ export class DevRuntime {
     return runtime;
   }
 
-  private constructor(options: DevRuntimeOptions, folder: DataFolder) {
-    const { plan, shardCount, onEvent } = options;
+  private constructor(
+    options: DevRuntimeOptions,
+    folder: DataFolder,
+    { stream, database, objects }: FolderStores,
+  ) {
+    const { plan, onEvent } = options;
     this.#options = options;
     this.#folder = folder;
-    this.#stream = LocalStream.open({
-      path: folder.streamPath,
-      name: plan.stream,
-      clock: systemClock,
-      ...(shardCount === null ? {} : { shardCount }),
-    });
-    this.#database = CheckpointDatabase.open(folder.checkpointPath);
-    this.#heads = new SliceHeads(this.#stream, new LocalCheckpointStore(this.#database));
+    this.#stream = stream;
+    this.#database = database;
+    this.#objects = objects;
+    const { promise: lost, resolve } = Promise.withResolvers<unknown>();
+    this.lost = lost;
+    this.#watch = new FolderWatch(folder.paths, resolve);
+    this.#heads = new SliceHeads(stream, new LocalCheckpointStore(database), objects);
     this.#plans = new LocalPlanRegistry(this.#database);
     this.#deployment = new Deployment(plan, options);
     this.#heartbeats = new Heartbeats(this.#stream, (error) =>
@@ -135,6 +151,7 @@ export class DevRuntime {
 
   /** Answers running requests, lets running invocations commit, and gives the data folder back. */
   async close(): Promise<void> {
+    this.#watch.stop();
     if (this.#trimTimer !== null) clearInterval(this.#trimTimer);
     this.#heartbeats.stop();
     await this.#reloading;
@@ -211,6 +228,7 @@ export class DevRuntime {
       registry: this.#plans,
       firstPlan: this.#folder.firstPlan,
       heads: await this.#heads.all(),
+      objects: this.#objects,
       nowMs: systemClock.nowMs(),
     });
     const { change } = activation;

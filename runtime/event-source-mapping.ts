@@ -7,8 +7,10 @@ import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { assert } from '../core/assert.ts';
 import {
   CorruptStateFault,
+  LostStateFault,
   NewerFormatFault,
   ReplayGapFault,
+  StreamMismatchFault,
   TransientFault,
 } from '../core/faults.ts';
 import { BATCH_RECORDS_MAX } from '../core/limits.ts';
@@ -227,7 +229,14 @@ class ShardPoller {
 }
 
 /** What of HEAD and the stream can fail as an invocation can: the batch waits. Anything else is a bug. */
-const WAITING = [CorruptStateFault, NewerFormatFault, ReplayGapFault, TransientFault];
+const WAITING = [
+  CorruptStateFault,
+  LostStateFault,
+  NewerFormatFault,
+  ReplayGapFault,
+  StreamMismatchFault,
+  TransientFault,
+];
 
 function failureBehind(error: unknown): FunctionFailure {
   if (error instanceof InvocationError) return error.failure;

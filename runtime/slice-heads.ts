@@ -2,31 +2,35 @@
  * The slices of a stream as their HEADs say: opened where they are missing, and what follows from them for the stream.
  */
 import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
-import { firstHead, type Head, headItem, parseHead } from '../core/checkpoint/head.ts';
+import { beginSlice } from '../core/checkpoint/beginning.ts';
+import { firstHead, type Head, parseHead } from '../core/checkpoint/head.ts';
 import { sliceIdOf } from '../core/checkpoint/names.ts';
 import { decidePrevious } from '../core/checkpoint/retention.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
-import type { CheckpointStore } from '../core/ports.ts';
+import type { BlobStore, CheckpointStore } from '../core/ports.ts';
 import { comparePositions, type Position, START } from '../core/position.ts';
 import { randomNonces } from './local-ports.ts';
 
 export class SliceHeads {
   readonly #stream: LocalStream;
   readonly #store: CheckpointStore;
+  readonly #objects: BlobStore;
 
-  constructor(stream: LocalStream, store: CheckpointStore) {
+  constructor(stream: LocalStream, store: CheckpointStore, objects: BlobStore) {
     this.#stream = stream;
     this.#store = store;
+    this.#objects = objects;
   }
 
-  /** Makes sure that each shard has a slice, so that one without records is known too. */
+  /** Makes sure that each shard has a slice, so that one without records is known too. Throws `LostStateFault`. */
   async open(planOrdinal: number, planHash: string): Promise<Head[]> {
     for (const { shardId, range } of this.#stream.shards()) {
+      const sliceId = sliceIdOf(shardId);
+      if ((await this.#store.readHead(sliceId)) !== null) continue;
       const nonce = randomNonces.nonce();
-      const identity = { sliceId: sliceIdOf(shardId), shardId, range };
-      const head = firstHead({ ...identity, planOrdinal, planHash, nonce });
-      // Refused if it is there, which is as good.
-      await this.#store.createHead(headItem(head));
+      const identity = { sliceId, shardId, range, planOrdinal, planHash };
+      const ports = { heads: this.#store, objects: this.#objects };
+      await beginSlice(sliceId, ports, async () => firstHead({ ...identity, nonce }));
     }
     return this.all();
   }

@@ -6,7 +6,7 @@
  * Short and empty reads, and iterators that expire, are drawn here, since the answer of a read is the stream's.
  */
 import { assert } from '../core/assert.ts';
-import { TransientFault } from '../core/faults.ts';
+import { StreamMismatchFault, TransientFault } from '../core/faults.ts';
 import { hashTextHex } from '../core/hash.ts';
 import type {
   HashRange,
@@ -15,7 +15,7 @@ import type {
   SourceRead,
   StreamRecord,
 } from '../core/ports.ts';
-import { countUpTo, type Position } from '../core/position.ts';
+import { countUpTo, type Position, START } from '../core/position.ts';
 import type { Random } from './random.ts';
 
 export interface SimShard {
@@ -131,6 +131,9 @@ export class SimStream implements RecordSource, ShardDirectory {
     const shard = this.shard(shardId);
     const { shortReadRate, emptyReadRate } = this.#habits;
     const from = recordsUpTo(shard, after);
+    if ((shard.log[from - 1] ?? START).sequenceNumber !== after.sequenceNumber) {
+      throw new StreamMismatchFault(`${shardId} never had a record ${after.sequenceNumber}`);
+    }
     if (from < shard.trimmed) {
       return { outcome: 'trimmed', oldest: shard.log[shard.trimmed] ?? null };
     }

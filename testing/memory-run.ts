@@ -9,6 +9,7 @@ import { parseHead } from '../core/checkpoint/head.ts';
 import { sliceIdOf } from '../core/checkpoint/names.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan } from '../core/definition/plan.ts';
+import { canonicalJson, planToJson } from '../core/definition/plan-json.ts';
 import { BATCH_RECORDS_MAX, INVOCATION_MS_MAX, QUERY_LIMIT_MAX } from '../core/limits.ts';
 import type { QuarantinedRecord } from '../core/ports.ts';
 import { Queries } from '../core/query/queries.ts';
@@ -43,6 +44,8 @@ export class MemoryRun {
     this.#plan = plan;
     const { items, objects } = this.#ports.blobs;
     for (const store of [items, objects]) this.#count(store);
+    const pipeline = canonicalJson(planToJson(plan));
+    void this.#ports.plans.activate({ ordinal: 1, hash: plan.hash, pipeline });
     this.#aggregator = new Aggregator(plan, createJsonDecoder(plan), this.#ports);
   }
 

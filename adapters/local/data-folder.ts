@@ -6,7 +6,8 @@
  *   owner.json      who holds the lock                    objects/        large blobs
  *
  * - One process at a time: the lock is the operating system's, on an empty SQLite file, and goes with the process however it
- *   ends. Nobody may open that file in any other way: closing it would drop the lock.
+ *   ends. Nothing may open that file in any other way: closing it would drop the lock. Since the file may be deleted and made
+ *   again, `stream.db` must also be open in no other process: its owner has it open for as long as it lives.
  * - `format.json` is the first that is written, atomically: a folder without it holds nothing yet.
  */
 import { constants } from 'node:fs';
@@ -22,6 +23,7 @@ const FORMAT_VERSION = 2;
 const FORMAT_FILE = 'format.json';
 const LOCK_FILE = 'lock.db';
 const OWNER_FILE = 'owner.json';
+const STREAM_FILE = 'stream.db';
 /** A process that was killed a moment ago may still hold the lock. */
 const LOCK_TIMEOUT_MS = 500;
 
@@ -76,7 +78,7 @@ export class DataFolder {
   }
 
   get streamPath(): string {
-    return join(this.path, 'stream.db');
+    return join(this.path, STREAM_FILE);
   }
 
   get checkpointPath(): string {
@@ -87,10 +89,19 @@ export class DataFolder {
     return join(this.path, 'objects');
   }
 
+  /** What must stay where it is for as long as the folder is held. */
+  get paths(): readonly string[] {
+    const { path, streamPath, checkpointPath, objectsPath } = this;
+    return [path, join(path, LOCK_FILE), streamPath, checkpointPath, objectsPath];
+  }
+
   /** Lets others have the folder. Close all that is in it before. */
   async close(): Promise<void> {
     if (!held.has(this.#lock)) return;
-    await rm(join(this.path, OWNER_FILE), { force: true });
+    // Another process may have made a folder of this name meanwhile.
+    if ((await readOwner(this.path)) === process.pid) {
+      await rm(join(this.path, OWNER_FILE), { force: true });
+    }
     release(this.#lock);
   }
 }
@@ -105,6 +116,7 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
     await makeFolder(path);
     const lock = await acquire(path);
     try {
+      await refuseOpenElsewhere(path);
       const format = await readFormat(path);
       if (format === null) await writeFormat(path, request);
       else refuseOtherPipeline(path, format, request);
@@ -157,17 +169,37 @@ async function acquire(path: string): Promise<DatabaseSync> {
   } catch (error) {
     lock?.close();
     if (!isBusy(error)) throw localFault(lockPath, 'lock the data folder', error);
-    const pid = await readOwner(path);
-    const owner = pid === null ? 'another process' : `another process (pid ${pid})`;
-    throw new DataFolderError(
-      'in-use',
-      `data folder ${path} is in use by ${owner}`,
-      'stop that process, or give this one a data folder of its own',
-      error,
-    );
+    throw await inUse(path, error);
   }
   held.add(lock);
   return lock;
+}
+
+/** The lock's file may have been deleted under the process that holds it: that process still has the stream open. */
+async function refuseOpenElsewhere(path: string): Promise<void> {
+  const streamPath = join(path, STREAM_FILE);
+  if (!(await readdir(path)).includes(STREAM_FILE)) return;
+  const stream = new DatabaseSync(streamPath, { timeout: LOCK_TIMEOUT_MS });
+  try {
+    stream.exec('PRAGMA locking_mode = EXCLUSIVE');
+    stream.prepare('SELECT count(*) FROM sqlite_schema').get();
+  } catch (error) {
+    // Anything else that is wrong with it is named by those who open it to use it.
+    if (isBusy(error)) throw await inUse(path, error);
+  } finally {
+    stream.close();
+  }
+}
+
+async function inUse(path: string, cause: unknown): Promise<DataFolderError> {
+  const pid = await readOwner(path);
+  const owner = pid === null ? 'another process' : `another process (pid ${pid})`;
+  return new DataFolderError(
+    'in-use',
+    `data folder ${path} is in use by ${owner}`,
+    'stop that process (a shell of SQLite on stream.db is one too), or give this one a data folder of its own',
+    cause,
+  );
 }
 
 function release(lock: DatabaseSync): void {

@@ -2,6 +2,7 @@
  * A stream in memory: a log for each shard, in the order of positions, that can be trimmed from its beginning.
  */
 import { assert } from '../../core/assert.ts';
+import { StreamMismatchFault } from '../../core/faults.ts';
 import type { RecordSource, SourceRead, StreamRecord } from '../../core/ports.ts';
 import { comparePositions, countUpTo, type Position, START } from '../../core/position.ts';
 import { copyBytes } from './stored-copy.ts';
@@ -44,7 +45,10 @@ export class MemoryRecordSource implements RecordSource {
   async readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
     assert(limit > 0, 'read-limit-is-positive');
     const log = this.#logs.get(shardId);
-    if (log === undefined) return { outcome: 'records', records: [], reachedTip: true };
+    if (log === undefined) {
+      if (comparePositions(after, START) !== 0) throw mismatch(shardId, after);
+      return { outcome: 'records', records: [], reachedTip: true };
+    }
     if (comparePositions(after, log.trimmedTo) < 0) {
       const oldest = log.records[0];
       if (oldest === undefined) return { outcome: 'trimmed', oldest: null };
@@ -52,6 +56,8 @@ export class MemoryRecordSource implements RecordSource {
       return { outcome: 'trimmed', oldest: { sequenceNumber, subSequence } };
     }
     const start = countUpTo(log.records, after);
+    const at = log.records[start - 1] ?? log.trimmedTo;
+    if (at.sequenceNumber !== after.sequenceNumber) throw mismatch(shardId, after);
     const records = log.records.slice(start, start + limit).map(copyRecord);
     return {
       outcome: 'records',
@@ -59,6 +65,10 @@ export class MemoryRecordSource implements RecordSource {
       reachedTip: start + records.length === log.records.length,
     };
   }
+}
+
+function mismatch(shardId: string, { sequenceNumber }: Position): StreamMismatchFault {
+  return new StreamMismatchFault(`${shardId} has no record ${sequenceNumber}, and had none`);
 }
 
 function copyRecord(record: StreamRecord): StreamRecord {

@@ -104,8 +104,11 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
     () => reload(path, runtime, output),
   );
   try {
-    if (command.length === 0) await signals.first;
-    else process.exitCode = await runBeside(command, url, region, signals);
+    const lost = runtime.lost.then((error) => {
+      throw error;
+    });
+    if (command.length === 0) await Promise.race([signals.first, lost]);
+    else process.exitCode = await runBeside(command, url, region, signals, lost);
   } finally {
     await watch.stop();
     await runtime.close();
@@ -131,17 +134,25 @@ async function reload(path: string, runtime: DevRuntime, output: DevOutput): Pro
   }
 }
 
-/** Runs a command until it ends; its exit code. */
+/** Runs a command until it ends; its exit code. It is ended when `lost` rejects. */
 async function runBeside(
   command: readonly string[],
   url: string,
   region: string,
   signals: Signals,
+  lost: Promise<never>,
 ): Promise<number> {
   const variables = { ...portVariables(url, region), ...NO_OTHER_CREDENTIALS };
   const child = new ChildCommand(command, variables);
   signals.passTo((signal, count) => child.signal(signal, count));
-  return child.ended;
+  return Promise.race([
+    child.ended,
+    lost.catch(async (error) => {
+      child.signal('SIGTERM', 1);
+      await child.ended;
+      throw error;
+    }),
+  ]);
 }
 
 /** What ends a process from outside. Unless they are passed on, a second one ends the process at once. */

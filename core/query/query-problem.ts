@@ -2,7 +2,13 @@
  * Why a query is not answered: what application/problem+json says. `code` is for programs, `detail` for people.
  */
 import { nearestWord } from '../definition/spelling.ts';
-import { CorruptStateFault, NewerFormatFault, TransientFault } from '../faults.ts';
+import {
+  CorruptStateFault,
+  LostStateFault,
+  NewerFormatFault,
+  StreamMismatchFault,
+  TransientFault,
+} from '../faults.ts';
 
 export interface QueryProblem {
   readonly status: 400 | 404 | 405 | 410 | 500 | 503;
@@ -95,6 +101,8 @@ function problemOfFault(fault: unknown): QueryProblem | null {
     const mend = '`tidemark checkpoint` has its owner write it anew, from what is sound';
     return broken('corrupt-state', `${withHint(fault)}. ${mend}`);
   }
+  if (fault instanceof StreamMismatchFault) return broken('stream-mismatch', withHint(fault));
+  if (fault instanceof LostStateFault) return broken('lost-state', withHint(fault));
   if (fault instanceof NewerFormatFault) return broken('newer-format', withHint(fault));
   return null;
 }

@@ -32,6 +32,11 @@ export class CatchUp {
     this.#parts = parts;
   }
 
+  /** After a restore, before anything else: HEAD and the stream belong together. Throws `StreamMismatchFault`. */
+  proveDelivered(memory: Memory): Promise<void> {
+    return this.#parts.log.proveDelivered(memory.head);
+  }
+
   /** Folds (position, delivered], a committed chunk at a time. */
   async replay(memory: Memory, timeLeftMs: () => number, report: DeliveryReport): Promise<Step> {
     const { state } = memory;

@@ -2,6 +2,7 @@
  * Which plan a pipeline's stores run by: the newest activation. Whoever comes with another plan activates it, and is told
  * what that means for the state that is there.
  */
+import { hasBirths, registryIsLost } from '../checkpoint/beginning.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { parsePlan } from '../definition/parse-plan.ts';
 import type { PipelineJson } from '../definition/pipeline-json.ts';
@@ -10,7 +11,7 @@ import { describeDifference } from '../definition/plan-difference.ts';
 import { canonicalJson, planToJson } from '../definition/plan-json.ts';
 import { ConfigurationFault, TransientFault } from '../faults.ts';
 import { DEFAULT_KNOBS } from '../knobs.ts';
-import type { ActivePlan, PlanRegistry } from '../ports.ts';
+import type { ActivePlan, BlobStore, PlanRegistry } from '../ports.ts';
 
 export interface Activation {
   readonly ordinal: number;
@@ -45,12 +46,14 @@ export interface ActivationContext {
   /** What HEADs were written by before there was a registry; null if there always was one. */
   readonly firstPlan: Omit<ActivePlan, 'ordinal'> | null;
   readonly heads: readonly Head[];
+  /** What tells a registry that was lost from a new one. */
+  readonly objects: BlobStore;
   readonly nowMs: number;
 }
 
 /**
- * Makes a plan the active one. Throws `TransientFault` if somebody else activates another meanwhile, and `ConfigurationFault`
- * if the stores are another pipeline's.
+ * Makes a plan the active one. Throws `TransientFault` if another deployment activates another meanwhile, `ConfigurationFault`
+ * if the stores are another pipeline's, and `LostStateFault` if the first plan is to be activated beside state that there is.
  */
 export async function activatePlan(plan: Plan, context: ActivationContext): Promise<Activation> {
   const { registry, firstPlan } = context;
@@ -59,12 +62,19 @@ export async function activatePlan(plan: Plan, context: ActivationContext): Prom
     active = { ordinal: 1, ...firstPlan };
     await activate(registry, active);
   }
+  if (active === null) await refuseLostRegistry(context);
   if (active?.hash === plan.hash) return { ordinal: active.ordinal, change: null };
   if (active !== null) refuseOtherPipeline(active, plan);
   const ordinal = (active?.ordinal ?? 0) + 1;
   const pipeline = canonicalJson(planToJson(plan));
   await activate(registry, { ordinal, hash: plan.hash, pipeline });
   return { ordinal, change: active === null ? null : planChange(active, plan, ordinal, context) };
+}
+
+/** Slices begin after the first activation only. */
+async function refuseLostRegistry({ heads, objects }: ActivationContext): Promise<void> {
+  if (heads.length > 0) throw registryIsLost(`HEADs of ${heads.length} slices`);
+  if (await hasBirths(objects)) throw registryIsLost('birth records of slices among its objects');
 }
 
 async function activate(registry: PlanRegistry, plan: ActivePlan): Promise<void> {

@@ -19,13 +19,13 @@ export type PlanDecision =
 export function decidePlan(
   head: Pick<Head, 'planHash' | 'planOrdinal' | 'previous'>,
   planHash: string,
-  active: ActivePlan | null,
+  active: ActivePlan,
   nowMs: number,
   rollbackGraceMs: number,
 ): PlanDecision {
   if (head.planHash === planHash) return { kind: 'same' };
-  if (active?.hash !== planHash || active.ordinal <= head.planOrdinal) {
-    return { kind: 'held', active: active?.hash ?? head.planHash };
+  if (active.hash !== planHash || active.ordinal <= head.planOrdinal) {
+    return { kind: 'held', active: active.hash === planHash ? head.planHash : active.hash };
   }
   const { ordinal } = active;
   const to = decidePrevious(head, nowMs, rollbackGraceMs);

@@ -1,9 +1,12 @@
 /**
  * A slice's log as a replay reads it: what must be there and is not is a `ReplayGapFault`, never skipped.
  */
+
+import type { Head } from '../checkpoint/head.ts';
 import { ReplayGapFault, TransientFault } from '../faults.ts';
-import type { RecordSource, StreamRecord } from '../ports.ts';
+import type { RecordSource, SourceRead, StreamRecord } from '../ports.ts';
 import { comparePositions, type Position, START } from '../position.ts';
+import { proveDelivered } from './stream-proof.ts';
 
 /** A slice, and the shard whose records are its log. */
 export interface SliceIdentity {
@@ -25,11 +28,20 @@ export class ReplayLog {
   readonly #identity: SliceIdentity;
   readonly #source: RecordSource;
   readonly #chunkRecords: number;
+  /** What the last proof read: a shard gives five answers a second, so the gap check does not ask again. */
+  #proof: { readonly after: Position; readonly answer: SourceRead } | null = null;
 
   constructor(identity: SliceIdentity, source: RecordSource, chunkRecords: number) {
     this.#identity = identity;
     this.#source = source;
     this.#chunkRecords = chunkRecords;
+  }
+
+  /** Throws `StreamMismatchFault` if HEAD's `delivered` is no record of the stream, there or trimmed. */
+  async proveDelivered(head: Pick<Head, 'shardId' | 'delivered'>): Promise<void> {
+    this.#proof = null;
+    const answer = await proveDelivered(head, this.#source);
+    if (answer !== null) this.#proof = { after: head.delivered, answer };
   }
 
   /** The records after `after`, the first of them at or before `delivered`: HEAD's `delivered` is one of them. */
@@ -49,7 +61,7 @@ export class ReplayLog {
   async readBetween(after: Position, first: StreamRecord): Promise<BetweenRead> {
     const { shardId } = this.#identity;
     // Nearly always the first record is the one that was brought: nobody reads a chunk to see it.
-    let answer = await this.#source.readAfter(shardId, after, 1);
+    let answer = this.#proved(after) ?? (await this.#source.readAfter(shardId, after, 1));
     if (answer.outcome === 'records' && isBefore(answer.records[0], first)) {
       answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
     }
@@ -71,13 +83,22 @@ export class ReplayLog {
     return { outcome: 'read', between, reachedFirst };
   }
 
+  /** Once: what follows later, it does not tell. */
+  #proved(after: Position): SourceRead | null {
+    const proof = this.#proof;
+    this.#proof = null;
+    if (proof === null || comparePositions(proof.after, after) !== 0) return null;
+    const { answer } = proof;
+    return answer.outcome === 'records' && answer.records.length === 0 ? null : answer;
+  }
+
   /** That records after `after`, up to `upTo`, are needed and gone. */
   gap(after: Position, upTo: Position): ReplayGapFault {
     const { sliceId, shardId } = this.#identity;
     return new ReplayGapFault(
       `slice ${sliceId} needs the records of ${shardId} after ${after.sequenceNumber} up to ${upTo.sequenceNumber}, and the stream no longer has them`,
       {
-        hint: 'the stream was trimmed or replaced; restore its data, or start with an empty data folder',
+        hint: 'the stream was trimmed; restore its data, or start with an empty data folder',
       },
     );
   }

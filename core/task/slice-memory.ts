@@ -9,23 +9,17 @@
  * HEAD says is changed under the revision that was read only.
  */
 import { assert } from '../assert.ts';
+import { beginSlice, planIsLost, recordBirth } from '../checkpoint/beginning.ts';
 import { soundEpochs } from '../checkpoint/fallback.ts';
-import {
-  firstHead,
-  type Head,
-  headItem,
-  type PreviousPlan,
-  parseHead,
-} from '../checkpoint/head.ts';
+import { firstHead, type Head, type PreviousPlan, parseHead } from '../checkpoint/head.ts';
 import { sameBlob } from '../checkpoint/names.ts';
 import { leaving, type PublishPorts } from '../checkpoint/publish.ts';
 import { advance, agreesWith, type Checkpoint, load, restore } from '../checkpoint/restore.ts';
 import { type RewindTarget, rewind } from '../checkpoint/rewind.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
-import { CorruptStateFault, HeldFault, TransientFault } from '../faults.ts';
+import { CorruptStateFault, HeldFault } from '../faults.ts';
 import type {
-  ActivePlan,
   PlanRegistry,
   QuarantinedRecord,
   QuarantineIndex,
@@ -75,6 +69,8 @@ export class SliceMemory {
   readonly #plan: Plan;
   readonly #decoder: RecordDecoder;
   readonly #ports: MemoryPorts;
+  /** The slice's birth record is durable. */
+  #isBorn = false;
 
   constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: MemoryPorts) {
     this.#identity = identity;
@@ -83,11 +79,13 @@ export class SliceMemory {
     this.#ports = ports;
   }
 
-  /** HEAD as it is now; a slice that has none gets its first. */
+  /** HEAD as it is now; a new slice gets its first. Throws `LostStateFault` where a slice that is not new has none. */
   async readHead(): Promise<Head> {
     const { sliceId, shardId } = this.#identity;
     const item = await this.#ports.heads.readHead(sliceId);
-    const head = item === null ? await this.#createHead() : parseHead(item);
+    const head = item === null ? await this.#begin() : parseHead(item);
+    if (head.epoch === 0 && !this.#isBorn) await recordBirth(head, this.#ports.blobs.objects);
+    this.#isBorn = true;
     assert(head.sliceId === sliceId && head.shardId === shardId, 'head-is-of-this-slice');
     return head;
   }
@@ -128,25 +126,25 @@ export class SliceMemory {
     return { ...record, sliceId, shardId, timeline, epoch, planHash };
   }
 
-  async #createHead(): Promise<Head> {
-    const { heads, nonces, plans, shards } = this.#ports;
+  async #begin(): Promise<Head> {
+    const { heads, blobs, nonces, plans, shards } = this.#ports;
+    const { sliceId, shardId } = this.#identity;
     const active = await plans.active();
+    if (active === null) throw planIsLost(`slice ${sliceId} has no HEAD`);
     const planHash = this.#plan.hash;
-    if (active !== null && active.hash !== planHash) throw this.#held(active.hash);
-    const range = await shards.hashRange(this.#identity.shardId);
-    const planOrdinal = active?.ordinal ?? 0;
-    const nonce = nonces.nonce();
-    const head = firstHead({ ...this.#identity, range, planOrdinal, planHash, nonce });
-    const answer = await heads.createHead(headItem(head));
-    if (answer.outcome === 'applied') return head;
-    if (answer.current !== null) return parseHead(answer.current);
-    throw new TransientFault(`HEAD of ${this.#identity.sliceId} was refused and is not there`);
+    if (active.hash !== planHash) throw this.#held(active.hash);
+    return beginSlice(sliceId, { heads, objects: blobs.objects }, async () => {
+      const range = await shards.hashRange(shardId);
+      const nonce = nonces.nonce();
+      return firstHead({ ...this.#identity, range, planOrdinal: active.ordinal, planHash, nonce });
+    });
   }
 
   async #decidePlan(head: Head): Promise<Exclude<PlanDecision, { kind: 'held' }>> {
     if (head.planHash === this.#plan.hash) return { kind: 'same' };
     const { plans, clock, knobs } = this.#ports;
-    const active: ActivePlan | null = await plans.active();
+    const active = await plans.active();
+    if (active === null) throw planIsLost(`slice ${head.sliceId} was written by another plan`);
     const nowMs = clock.nowMs();
     const decision = decidePlan(head, this.#plan.hash, active, nowMs, knobs.rollbackGraceMs);
     if (decision.kind === 'held') throw this.#held(decision.active);

@@ -70,8 +70,8 @@ export class SliceTask {
 
   /**
    * Folds a batch of the slice's records, in order, and has HEAD answer for it. When this returns, none of them need come
-   * again; when it throws, all may. Throws `TransientFault`, `BehindFault`, `HeldFault`, `ReplayGapFault` or
-   * `CorruptStateFault`.
+   * again; when it throws, all may. Throws `TransientFault`, `BehindFault`, `HeldFault`, `ReplayGapFault`,
+   * `StreamMismatchFault`, `LostStateFault` or `CorruptStateFault`.
    */
   deliver(records: readonly StreamRecord[], timeLeftMs: () => number): Promise<DeliveryReport> {
     return this.#exclusively((report) => this.#deliver(inOrderOf(records), timeLeftMs, report));
@@ -228,7 +228,11 @@ export class SliceTask {
     }
     const memory = await this.#reach(head, report);
     if (memory === null) return 'lost';
-    if (report.restored > 0) this.#guard.watch();
+    if (report.restored > 0) {
+      this.#guard.watch();
+      // Anew in each attempt: HEAD may have gone on by what another environment took from another stream.
+      await this.#catchUp.proveDelivered(memory);
+    }
     if ((await this.#catchUp.replay(memory, timeLeftMs, report)) === 'lost') return 'lost';
     return step(memory);
   }

@@ -46,7 +46,14 @@ const handle = createAdminHandler({
   activate: async () => {
     const heads = (await ports.heads.listHeads()).map(parseHead);
     const nowMs = systemClock.nowMs();
-    return activatePlan(plan, { registry: ports.plans, firstPlan: null, heads, nowMs });
+    const { plans: registry, blobs } = ports;
+    return activatePlan(plan, {
+      registry,
+      firstPlan: null,
+      heads,
+      objects: blobs.objects,
+      nowMs,
+    });
   },
   planHash: plan.hash,
   put: putAnswer,

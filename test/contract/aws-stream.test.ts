@@ -16,7 +16,7 @@ import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
 import { DynamoTable } from '../../adapters/aws/dynamodb/dynamo-table.ts';
 import { DynamoTipMarks } from '../../adapters/aws/dynamodb/dynamo-tip-marks.ts';
 import { decimalOfHashKey } from '../../adapters/local/stream/hash-range.ts';
-import { ConfigurationFault, ReplayGapFault } from '../../core/faults.ts';
+import { ConfigurationFault, ReplayGapFault, StreamMismatchFault } from '../../core/faults.ts';
 import type { StreamRecord } from '../../core/ports.ts';
 import { type Position, START } from '../../core/position.ts';
 import { EMULATOR_CREDENTIALS } from '../../scripts/aws-emulator.ts';
@@ -163,8 +163,8 @@ describe.skipIf(program === null)(`kinesis-local${missing}`, () => {
     await put(place, one.shardId, one.range.start, [bytesOf('a')]);
     const [theirs] = await put(place, other.shardId, other.range.start, [bytesOf('a')]);
     const foreign = source.readAfter(one.shardId, positionOf(theirs), 9);
-    await expect(foreign).rejects.toThrow(ReplayGapFault);
-    await expect(foreign).rejects.toThrow(`is no position of ${one.shardId}`);
+    await expect(foreign).rejects.toThrow(StreamMismatchFault);
+    await expect(foreign).rejects.toThrow(`of ${one.shardId}, which is no record of`);
 
     const unknown = source.readAfter('shardId-000000000099', positionOf(theirs), 9);
     await expect(unknown).rejects.toThrow(ReplayGapFault);

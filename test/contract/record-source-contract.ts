@@ -2,6 +2,7 @@
  * The guarantees of `RecordSource`, for every implementation.
  */
 import { expect } from 'vitest';
+import { StreamMismatchFault } from '../../core/faults.ts';
 import type { RecordSource, StreamRecord } from '../../core/ports.ts';
 import { comparePositions, isSequenceNumber, type Position, START } from '../../core/position.ts';
 import { bytesOf, type Contract, describeContract, type World } from './contract.ts';
@@ -170,6 +171,27 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
         outcome: 'trimmed',
         oldest: positionOf(nth(later, 0)),
       });
+    });
+
+    test('a position after the newest record is refused: the stream is older than who asks', async (world) => {
+      const [shardId] = world.shardIds;
+      const records = await world.append(shardId, numbered(3));
+      const { sequenceNumber } = nth(records, 2);
+      const source = await world.connect();
+      for (const ahead of [1n, 2n ** 60n]) {
+        const after = { sequenceNumber: String(BigInt(sequenceNumber) + ahead), subSequence: 0 };
+        await expect(source.readAfter(shardId, after, 10)).rejects.toThrow(StreamMismatchFault);
+      }
+    });
+
+    test('a position between two records is refused: another record was there', async (world) => {
+      const [shardId] = world.shardIds;
+      const records = await world.append(shardId, numbered(3));
+      const other = BigInt(nth(records, 1).sequenceNumber) - 1n;
+      if (other <= BigInt(nth(records, 0).sequenceNumber)) return;
+      const after = { sequenceNumber: String(other), subSequence: 0 };
+      const source = await world.connect();
+      await expect(source.readAfter(shardId, after, 10)).rejects.toThrow(StreamMismatchFault);
     });
 
     test('changing bytes that were given out changes nothing stored', async (world) => {

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -167,6 +176,73 @@ describe('a corrupt byte', () => {
 
     expect(code).toBe(1);
     expect(stderr).toMatch(/format\.json is damaged/);
+  });
+});
+
+async function expectNoStart(folder: string, message: RegExp): Promise<void> {
+  const args = ['dev', '--port', '0', '--pipeline', 'shop.json'];
+  const { code, stdout, stderr } = await tidemark(args, { cwd: folder });
+  expect(code).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(message);
+}
+
+describe('a data folder that goes under a running dev', () => {
+  it('ends it with a message; what was acknowledged is there when the folder is back', async () => {
+    const folder = filledFolder();
+    const data = join(folder, '.tidemark');
+    const dev = await start(folder);
+    let acknowledged = 420;
+    renameSync(data, `${data}-away`);
+    await put(dev, manyOrders('late', 1)).then(
+      () => acknowledged++,
+      () => {},
+    );
+    await dev.prints('stderr', /error: .*\.tidemark.* was removed or renamed while it was in use/);
+    expect(await dev.ended).toBe(1);
+    expect(acknowledged).toBe(420);
+    expect(existsSync(data)).toBe(false);
+
+    renameSync(`${data}-away`, data);
+    const back = await start(folder);
+    const after = await put(back, manyOrders('more', 10));
+    const { north, south } = await groups(back, 'by_shop', 'orders', after);
+    // Of the record that was not acknowledged either may hold.
+    expect([430, 431]).toContain(Number(north) + Number(south));
+  });
+
+  it('ends it when its lock is deleted, so that a second one never works beside it', async () => {
+    const folder = filledFolder();
+    const dev = await start(folder);
+    rmSync(join(folder, '.tidemark/lock.db'));
+    await dev.prints('stderr', /lock\.db was (?:removed|replaced)/);
+    expect(await dev.ended).toBe(1);
+    expect((await start(folder)).stderr).toBe('');
+  });
+});
+
+describe('files of a data folder that do not belong together', () => {
+  it('keep dev from starting: an older stream.db, no stream.db, no checkpoint.db', async () => {
+    const folder = filledFolder();
+    const data = join(folder, '.tidemark');
+    const dev = await start(folder);
+    const after = await put(dev, manyOrders('more', 20));
+    await groups(dev, 'by_shop', 'orders', after);
+    expect(await dev.end('SIGTERM')).toBe(0);
+    const newest = readFileSync(join(data, 'stream.db'));
+
+    cpSync(join(filled, '.tidemark/stream.db'), join(data, 'stream.db'));
+    await expectNoStart(folder, /The stream is the older of the two/);
+    rmSync(join(data, 'stream.db'));
+    await expectNoStart(folder, /stream\.db is missing or empty/);
+    writeFileSync(join(data, 'stream.db'), newest);
+    renameSync(join(data, 'checkpoint.db'), join(folder, 'checkpoint.db'));
+    await expectNoStart(folder, /checkpoint\.db was removed/);
+    renameSync(join(folder, 'checkpoint.db'), join(data, 'checkpoint.db'));
+
+    const mended = await start(folder);
+    const more = await put(mended, manyOrders('mended', 10));
+    expect(await groups(mended, 'by_shop', 'orders', more)).toEqual({ north: 225, south: 225 });
   });
 });
 

@@ -74,6 +74,11 @@ export class Dev {
     return url;
   }
 
+  /** Its exit code, once it has ended; null if a signal ended it. */
+  get ended(): Promise<number | null> {
+    return this.#exited;
+  }
+
   get port(): number {
     return Number(new URL(this.url).port);
   }

@@ -108,6 +108,7 @@ export class World {
       ...options.knobs,
     });
     for (const record of this.records) this.stores.source.append(SHARD, record);
+    void this.stores.plans.activate({ ordinal: 1, hash: smallPlan.hash, pipeline: '{}' });
     this.faultSwitch = new FaultSwitch(
       options.faults ?? new Map(),
       (deletes) => this.checkReader(deletes),

@@ -10,7 +10,12 @@ import {
   type _Record as KinesisRecord,
 } from '@aws-sdk/client-kinesis';
 import { unreachable } from '../../../core/assert.ts';
-import { ConfigurationFault, ReplayGapFault, TransientFault } from '../../../core/faults.ts';
+import {
+  ConfigurationFault,
+  ReplayGapFault,
+  StreamMismatchFault,
+  TransientFault,
+} from '../../../core/faults.ts';
 import { SEQUENCE_NUMBER_DIGITS_MAX } from '../../../core/limits.ts';
 import type { Clock, StreamRecord } from '../../../core/ports.ts';
 import { canonicalSequenceNumber } from '../../../core/position.ts';
@@ -65,7 +70,7 @@ export class KinesisPages {
     this.#options = options;
   }
 
-  /** An iterator. Throws `ReplayGapFault` for a shard that is gone or a record that is none of the stream's. */
+  /** An iterator. Throws `ReplayGapFault` for a shard that is gone, `StreamMismatchFault` for a record that is none of the stream's. */
   async open(shardId: string, from: ReadFrom): Promise<string> {
     const { client, calls, streamArn } = this.#options;
     const place = await this.#placeOf(shardId, from);
@@ -82,7 +87,9 @@ export class KinesisPages {
       );
       return answer.ShardIterator ?? '';
     } catch (error) {
-      if (isInvalid(error) && from.kind === 'record') throw this.#foreign(shardId, from, error);
+      if (isInvalid(error) && from.kind === 'record') {
+        throw this.foreign(shardId, from.sequenceNumber, error);
+      }
       if (isNotFound(error)) throw await this.#notFound(shardId, from, error);
       throw error;
     }
@@ -112,6 +119,18 @@ export class KinesisPages {
       if (isNotFound(error)) throw await this.#notFound(shardId, { kind: 'horizon' }, error);
       throw error;
     }
+  }
+
+  /** That a sequence number is none of the shard's, and why. */
+  foreign(shardId: string, sequenceNumber: string, cause: unknown): StreamMismatchFault {
+    const { streamArn } = this.#options;
+    return new StreamMismatchFault(
+      `the checkpoints have answered for ${sequenceNumber} of ${shardId}, which is no record of ${streamArn}: ${textOf(cause)}`,
+      {
+        hint: 'the stream and the table do not belong together: was the stream deleted and made again, or the table copied from another pipeline? Put back the one that is missing, or begin again on purpose with a new stack (docs/operations.md)',
+        cause,
+      },
+    );
   }
 
   async #placeOf(shardId: string, from: ReadFrom): Promise<Place> {
@@ -152,27 +171,12 @@ export class KinesisPages {
         cause,
       });
     }
-    if (from.kind === 'record') return this.#foreign(shardId, from, cause);
+    if (from.kind === 'record') return this.foreign(shardId, from.sequenceNumber, cause);
     return new TransientFault(`${streamArn} lists ${shardId} and does not find it`, { cause });
   }
 
   async #find(shardId: string) {
     return (await this.#options.shards.list()).find((shard) => shard.shardId === shardId);
-  }
-
-  #foreign(
-    shardId: string,
-    { sequenceNumber }: ReadFrom & { kind: 'record' },
-    cause: unknown,
-  ): ReplayGapFault {
-    const { streamArn } = this.#options;
-    return new ReplayGapFault(
-      `${sequenceNumber} is no position of ${shardId} of ${streamArn}: ${textOf(cause)}`,
-      {
-        hint: 'the stream and the table do not belong together: was the stream deleted and made anew? Start a new pipeline on it',
-        cause,
-      },
-    );
   }
 }
 

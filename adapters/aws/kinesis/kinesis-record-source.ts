@@ -9,7 +9,12 @@
 import { assert } from '../../../core/assert.ts';
 import { FLIP_RESERVE_MS } from '../../../core/limits.ts';
 import type { Clock, RecordSource, SourceRead, StreamRecord } from '../../../core/ports.ts';
-import { comparePositions, type Position, START } from '../../../core/position.ts';
+import {
+  comparePositions,
+  compareSequenceNumbers,
+  type Position,
+  START,
+} from '../../../core/position.ts';
 import type { KinesisPages } from './kinesis-pages.ts';
 import {
   type CursorBeginning,
@@ -34,6 +39,8 @@ export interface KinesisSourceOptions {
 }
 
 const CALLS_MAX = 200;
+/** To see what the oldest record is; where it does not show, what is not there is taken for trimmed. */
+const HORIZON_CALLS_MAX = 3;
 /** Of one read that has found records: better answer with these. */
 const FILLING_CALLS_MAX = 10;
 const PAUSE_MS = 200;
@@ -86,9 +93,23 @@ export class KinesisRecordSource implements RecordSource {
     const read = await cursor.read(this.#bounds(limit));
     if (read.outcome === 'records') return this.#answer(shardId, after, cursor, read);
     const mark = await this.#options.marks.read(shardId, after);
-    if (mark === null) return trimmed(read);
+    if (mark === null) {
+      await this.#refuseUnlessTrimmed(shardId, sequenceNumber);
+      return trimmed(read);
+    }
     const soundUntilMs = await this.#soundUntilMs(mark);
     return this.#readMarked(shardId, after, limit, { kind: 'horizon', soundUntilMs });
+  }
+
+  /** A record that is not there is gone only if those before it are gone, too: else it never was a record of the stream. */
+  async #refuseUnlessTrimmed(shardId: string, sequenceNumber: string): Promise<void> {
+    const cursor = await this.#cursor(shardId, { kind: 'horizon', soundUntilMs: Infinity });
+    const read = await cursor.read({ limit: 1, mayGoOn: (calls) => calls < HORIZON_CALLS_MAX });
+    assert(read.outcome === 'records', 'what-need-not-be-complete-is-not-lost');
+    const oldest = read.records[0]?.sequenceNumber;
+    if (oldest === undefined || compareSequenceNumbers(oldest, sequenceNumber) >= 0) return;
+    const { pages } = this.#options;
+    throw pages.foreign(shardId, sequenceNumber, `the shard has older records, from ${oldest} on`);
   }
 
   async #readStart(shardId: string, limit: number): Promise<SourceRead> {

@@ -2,12 +2,14 @@
  * The SQLite file of HEADs and all small items beside them: how it is opened, its schema and its version.
  *
  * - WAL with synchronous = FULL: a commit that returned survives a power cut.
+ * - What is read and written is in the file that the path still names: a call on one that was removed or replaced throws.
  * - Every thread opens a connection of its own. Each call is one transaction, and they queue for the one writer's place.
  * - A file of an older version, a new one among them, is brought to today's in one transaction: a crash leaves all or nothing.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
 import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
+import { FileIdentity } from '../file-identity.ts';
 import { isBusy, withLocalFaults } from '../local-faults.ts';
 
 /** Marks the file as ours, whatever its name: "TdmC". */
@@ -85,6 +87,7 @@ export interface CheckpointDatabaseOptions {
 export class CheckpointDatabase {
   readonly #path: string;
   readonly #database: DatabaseSync;
+  readonly #file: FileIdentity | null;
 
   /** Opens the file, and creates it if it is missing; its folder must be there. */
   static open(path: string, options: CheckpointDatabaseOptions = {}): CheckpointDatabase {
@@ -106,6 +109,7 @@ export class CheckpointDatabase {
   private constructor(path: string, database: DatabaseSync) {
     this.#path = path;
     this.#database = database;
+    this.#file = FileIdentity.of(path);
   }
 
   /** A statement that gives its rows as objects. */
@@ -120,9 +124,13 @@ export class CheckpointDatabase {
     return statement;
   }
 
-  /** Runs statements that should `what`; their errors become faults. */
+  /** Runs statements that should `what`; their errors become faults. Throws `LostStateFault` if the file is not there any more. */
   run<T>(what: string, action: () => T): T {
-    return withLocalFaults(this.#path, what, action);
+    return withLocalFaults(this.#path, what, () => {
+      const result = action();
+      this.#file?.assertSame();
+      return result;
+    });
   }
 
   /** The same in one transaction that writes: all of it is kept, or nothing. */

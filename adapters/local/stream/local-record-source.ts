@@ -37,7 +37,7 @@ export class LocalRecordSource implements RecordSource, ShardDirectory {
    * Records after the one at `after`, at most `limit` and about 10 MiB of them. Sub-sequences do not count here: a position
    * inside a KPL aggregate stands for the whole record.
    *
-   * Throws `ReplayGapFault` if `after` is no position of this stream, as when its file was replaced.
+   * Throws `StreamMismatchFault` if `after` is no position of this stream, as when its file was replaced.
    */
   async readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
     assert(limit > 0, 'read-limit-is-positive');

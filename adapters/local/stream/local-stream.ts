@@ -1,16 +1,18 @@
 /**
  * A durable stream with the semantics of Kinesis in one SQLite file: what `tidemark dev` takes records into.
  *
- * - `append` returns when its records are on disk, all of them or, if it throws, none.
+ * - `append` returns when its records are on disk, all of them, in the files that the path still names; if it throws, none is
+ *   acknowledged.
  * - A record's shard follows from its hash key, its place from the order of appends; neither changes any more.
  * - One `LocalStream` writes a file at a time. `LocalRecordSource` reads it from other threads.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
-import { TransientFault } from '../../../core/faults.ts';
+import { LostStateFault, TransientFault } from '../../../core/faults.ts';
 import { RECORD_BYTES_MAX } from '../../../core/limits.ts';
 import type { Clock, StreamRecord } from '../../../core/ports.ts';
 import type { Position } from '../../../core/position.ts';
+import { FileIdentity } from '../file-identity.ts';
 import { localFault, withLocalFaults } from '../local-faults.ts';
 import { findRange, hashKeyOfDecimal, hashKeyOfPartition } from './hash-range.ts';
 import { MappingPositions } from './mapping-positions.ts';
@@ -99,6 +101,8 @@ export class LocalStream {
   readonly #positions: MappingPositions;
   readonly #listeners = new Set<AppendListener>();
   #positionsSavedMs: number;
+  /** The file and its WAL. */
+  #files: readonly FileIdentity[] = [];
 
   /**
    * Opens the stream in a file, or creates it there. Throws an `Error` if the file holds another stream,
@@ -144,6 +148,9 @@ export class LocalStream {
     this.#commit = database.prepare('COMMIT');
     this.#positions = new MappingPositions(database);
     this.#positionsSavedMs = options.clock.nowMs();
+    const file = FileIdentity.of(options.path);
+    assert(file !== null, 'an-open-stream-has-a-file');
+    this.#files = [file];
   }
 
   /** By index, all open. */
@@ -152,8 +159,9 @@ export class LocalStream {
   }
 
   /**
-   * Takes records in, in order. They are on disk when it returns; if it throws, none of them is: `TransientFault` when the
-   * disk is full or fails. The result is in the order of the entries.
+   * Takes records in, in order. They are on disk when it returns. `TransientFault` when the disk is full or fails: none of
+   * them is. `LostStateFault` when the file was removed or replaced: they are in no file that is found again. The result is
+   * in the order of the entries.
    */
   append(entries: readonly StreamEntry[]): AppendedRecord[] {
     const nowMs = this.#clock.nowMs();
@@ -166,6 +174,8 @@ export class LocalStream {
     for (const appender of this.#appenders) {
       if (appender.commit()) this.#notify(appender.shard.shardId);
     }
+    // After the commit: what is acknowledged was in a file with this name when it was durable.
+    withLocalFaults(this.#path, 'append records', () => this.#assertFilesAreSame());
     return appended;
   }
 
@@ -286,6 +296,12 @@ export class LocalStream {
     }
   }
 
+  #assertFilesAreSame(): void {
+    // Once a transaction was committed, the WAL is there for as long as the connection is.
+    for (const file of this.#files) file.assertSame();
+    if (this.#files.length === 1) this.#files = [...this.#files, walOf(this.#path)];
+  }
+
   #notify(shardId: string): void {
     for (const listener of this.#listeners) {
       // The records are taken, whatever a listener does: it must not fail the append.
@@ -329,6 +345,14 @@ export class LocalStream {
   #appenderOf(shardId: string): ShardAppender {
     return this.#appenders[this.#indexOf(shardId)] as ShardAppender;
   }
+}
+
+function walOf(path: string): FileIdentity {
+  const wal = FileIdentity.of(`${path}-wal`);
+  if (wal !== null) return wal;
+  throw new LostStateFault(`${path}-wal was removed while it was in use`, {
+    hint: 'start again: it held the newest records, and none was acknowledged since',
+  });
 }
 
 function startOf(shard: ShardInfo): string {

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { assert, unreachable } from '../../../core/assert.ts';
-import { ReplayGapFault } from '../../../core/faults.ts';
+import { StreamMismatchFault } from '../../../core/faults.ts';
 import type { StreamRecord } from '../../../core/ports.ts';
 import { comparePositions, type Position, START } from '../../../core/position.ts';
 import {
@@ -121,19 +121,14 @@ export class ShardLog {
 
   /**
    * The ordinal of the first record after a position that an earlier read of this shard brought, or START. Sub-sequences do
-   * not count: a position inside a KPL aggregate stands for the whole record. Throws `ReplayGapFault` if the position is
-   * none of this shard's, as when the file was replaced.
+   * not count: a position inside a KPL aggregate stands for the whole record. Throws `StreamMismatchFault` if the position is
+   * none of this shard's: the file, or the checkpoints that name the position, were put back from a copy.
    */
   ordinalAfter(position: Position): number {
     if (comparePositions(position, START) === 0) return 1;
     const located = this.locate({ kind: 'AFTER', sequenceNumber: position.sequenceNumber });
     if (located.outcome === 'located') return located.ordinal;
-    throw new ReplayGapFault(
-      `${position.sequenceNumber} is no position of ${this.shard.shardId}: ${explain(located.reason)}`,
-      {
-        hint: "The stream's file and the checkpoints beside it do not belong together: was one of them replaced?",
-      },
-    );
+    throw this.#mismatch(position, located);
   }
 
   /** The sequence number of a record that is there. */
@@ -173,6 +168,27 @@ export class ShardLog {
     return { outcome: 'located', ordinal: after ? parts.ordinal + 1 : parts.ordinal };
   }
 
+  #mismatch(
+    { sequenceNumber }: Position,
+    { reason, parts }: Located & { outcome: 'foreign' },
+  ): StreamMismatchFault {
+    const { shardId } = this.shard;
+    const found = parts === null ? '' : ` (record ${parts.ordinal} of ${timeOf(parts.arrivalMs)})`;
+    return new StreamMismatchFault(
+      `the checkpoints have answered for ${sequenceNumber}${found} of ${shardId}, and ${explain(reason, this.#tipText())}`,
+      {
+        hint: 'put back a stream.db and a checkpoint.db that were saved together (`tidemark backup`), each with its -wal file; to begin again on purpose, use an empty data folder',
+      },
+    );
+  }
+
+  #tipText(): string {
+    const { nextOrdinal, firstOrdinal } = this.bounds();
+    if (nextOrdinal === firstOrdinal) return `it holds no record after number ${nextOrdinal - 1}`;
+    const newest = nextOrdinal - 1;
+    return `its newest record is number ${newest} of ${timeOf(this.#arrivalOf(newest))}`;
+  }
+
   #arrivalOf(ordinal: number): number {
     const arrivalMs = this.#selectArrival.get(ordinal)?.['arrivalMs'];
     assert(typeof arrivalMs === 'number', 'ordinals-are-dense', () => `no record ${ordinal}`);
@@ -180,16 +196,20 @@ export class ShardLog {
   }
 }
 
-function explain(reason: Foreign): string {
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function explain(reason: Foreign, tip: string): string {
   switch (reason) {
     case 'malformed':
-      return 'the local stream does not make such sequence numbers';
+      return 'a local stream does not make such sequence numbers';
     case 'other-shard':
-      return 'it names another shard';
+      return 'that names another shard';
     case 'other-stream':
-      return 'it was made by another stream';
+      return `the stream has another record there, or was made at another time: ${tip}`;
     case 'not-written-yet':
-      return 'it lies after the newest record';
+      return `the stream ends before it: ${tip}. The stream is the older of the two`;
     default:
       return unreachable(reason);
   }

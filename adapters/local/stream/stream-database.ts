@@ -5,7 +5,7 @@
  * - One table of records a shard, keyed by ordinal: appends go to the right edge of a B-tree, so pages fill up.
  * - One connection writes. Others, in any thread, open the same file read-only.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
@@ -68,6 +68,17 @@ export function openForReading(path: string): DatabaseSync {
     const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     return closedOnError(database, () => refuseOtherFormats(database, path));
   });
+}
+
+/** True if a stream was created in the file. Makes nothing. */
+export function hasStream(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const database = openForReading(path);
+  try {
+    return withLocalFaults(path, 'open the stream', () => readStreamInfo(database)) !== null;
+  } finally {
+    database.close();
+  }
 }
 
 /** What the file holds; null if nothing was created in it yet. */

@@ -40,6 +40,8 @@ export class FakeKinesis {
   readonly calls: string[] = [];
   /** Digits of its numbers as written, with zeros before them. */
   pad = 0;
+  /** Opens at a number that no record has, with the first record after it, as Kinesis may. */
+  isLenient = false;
   readonly #clock: { nowMs(): number };
 
   constructor(clock: { nowMs(): number }) {
@@ -110,6 +112,10 @@ export class FakeKinesis {
       }
       case 'AT_SEQUENCE_NUMBER': {
         const index = this.records.findIndex((r) => this.#written(r.sequenceNumber) === asked);
+        if (index < 0 && this.isLenient) {
+          const next = this.records.findIndex((r) => BigInt(r.sequenceNumber) > BigInt(asked ?? 0));
+          return { ShardIterator: String(next < 0 ? this.records.length : next) };
+        }
         if (index < 0) throw invalid(`StartingSequenceNumber ${asked} is invalid`);
         return { ShardIterator: String(index) };
       }

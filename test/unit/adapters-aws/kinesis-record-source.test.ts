@@ -5,7 +5,12 @@ import { KinesisRecordSource } from '../../../adapters/aws/kinesis/kinesis-recor
 import { KinesisShardDirectory } from '../../../adapters/aws/kinesis/kinesis-shard-directory.ts';
 import { KinesisTips } from '../../../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../../../adapters/aws/kinesis/shard-list.ts';
-import { ConfigurationFault, ReplayGapFault, TransientFault } from '../../../core/faults.ts';
+import {
+  ConfigurationFault,
+  ReplayGapFault,
+  StreamMismatchFault,
+  TransientFault,
+} from '../../../core/faults.ts';
 import type { SourceRead } from '../../../core/ports.ts';
 import { type Position, START } from '../../../core/position.ts';
 import { MemoryTipMarks } from '../../contract/kinesis-memory-tip-marks.ts';
@@ -441,13 +446,31 @@ describe('where the pipeline begins', () => {
 });
 
 describe('what is not there', () => {
-  it('a number that is none of the stream is a gap', async () => {
+  it('a number that is none of the stream is told as such', async () => {
     const setting = new Setting();
     setting.stream.append('a');
     const foreign = { sequenceNumber: `5${'0'.repeat(55)}`, subSequence: 0 };
     const refused = setting.connect().source.readAfter(SHARD, foreign, 9);
-    await expect(refused).rejects.toThrow(ReplayGapFault);
-    await expect(refused).rejects.toMatchObject({ hint: expect.stringContaining('made anew') });
+    await expect(refused).rejects.toThrow(StreamMismatchFault);
+    await expect(refused).rejects.toMatchObject({ hint: expect.stringContaining('made again') });
+  });
+
+  it.each([
+    ['after the newest record', 8n],
+    ['between two records', -3n],
+  ])('nor is a number %s taken for trimmed, where Kinesis opens there', async (_, away) => {
+    const setting = new Setting();
+    setting.stream.isLenient = true;
+    const records = setting.stream.append(...'abc');
+    const { sequenceNumber } = nth(records, 2);
+    const other = { sequenceNumber: String(BigInt(sequenceNumber) + away), subSequence: 0 };
+    const refused = setting.connect().source.readAfter(SHARD, other, 9);
+    await expect(refused).rejects.toThrow(StreamMismatchFault);
+    await expect(refused).rejects.toThrow('the shard has older records');
+    // Once all before it is gone, nobody can tell any more.
+    setting.stream.horizon = 3;
+    const read = await setting.connect().source.readAfter(SHARD, other, 9);
+    expect(read.outcome).toBe('trimmed');
   });
 
   it('a shard that is gone is a gap, and has no range', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -9,6 +9,7 @@ import {
   type DataFolderRequest,
   openDataFolder,
 } from '../../../adapters/local/data-folder.ts';
+import { entry, openStream } from './stream-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const PROCESS = fileURLToPath(new URL('./data-folder-process.ts', import.meta.url));
@@ -226,6 +227,32 @@ describe('the lock of a data folder', () => {
     });
     await folder.close();
     expect((await openElsewhere(path)).answer).toEqual({ kind: 'opened' });
+  });
+
+  it('holds although its file was deleted: the owner has the stream open', async () => {
+    const path = await dataPath();
+    await opened(path);
+    const stream = openStream({ path: join(path, 'stream.db') });
+    await rm(join(path, 'lock.db'));
+    for (const attempt of ['the first', 'one that finds the lock of the first']) {
+      const { answer } = await openElsewhere(path);
+      expect(answer, attempt).toMatchObject({
+        problem: 'in-use',
+        message: expect.stringContaining(`pid ${process.pid}`),
+      });
+    }
+    stream.append([entry('a')]);
+  });
+
+  it('leaves the owner of a folder that took its name alone', async () => {
+    const path = await dataPath();
+    const folder = await opened(path);
+    await rename(path, `${path}-away`);
+    const { child } = await openElsewhere(path);
+    await folder.close();
+    expect(JSON.parse(await readFile(join(path, 'owner.json'), 'utf8'))).toEqual({
+      pid: child.pid,
+    });
   });
 
   it('keeps out a second opening in the same process', async () => {

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LocalRecordSource } from '../../../adapters/local/stream/local-record-source.ts';
 import type { LocalStream } from '../../../adapters/local/stream/local-stream.ts';
-import { ReplayGapFault } from '../../../core/faults.ts';
+import { StreamMismatchFault } from '../../../core/faults.ts';
 import type { SourceRead } from '../../../core/ports.ts';
 import { START } from '../../../core/position.ts';
 import { entry, NOW_MS, openStream, SHARD_0, streamPath, TestClock } from './stream-fixture.ts';
@@ -86,7 +86,9 @@ describe('the local stream as a record source', () => {
     append(stream, 'a');
     const other = openStream({ clock: Object.assign(new TestClock(), { ms: NOW_MS + 5 }) });
     const [foreign] = append(other, 'a');
-    await expect(source.readAfter(SHARD_0, foreign as never, 10)).rejects.toThrow(ReplayGapFault);
+    await expect(source.readAfter(SHARD_0, foreign as never, 10)).rejects.toThrow(
+      StreamMismatchFault,
+    );
     await expect(source.readAfter(SHARD_0, foreign as never, 10)).rejects.toThrow(/another stream/);
   });
 
@@ -95,7 +97,7 @@ describe('the local stream as a record source', () => {
     const [position] = append(stream, 'a');
     const late = position?.sequenceNumber.replace('0000000000000001', '0000000000000002') as string;
     const read = source.readAfter(SHARD_0, { sequenceNumber: late, subSequence: 0 }, 10);
-    await expect(read).rejects.toThrow(/after the newest record/);
+    await expect(read).rejects.toThrow(/the stream ends before it.*The stream is the older/);
   });
 
   it('reads in another thread what this one appends', async () => {

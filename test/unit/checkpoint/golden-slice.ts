@@ -5,7 +5,7 @@
  */
 import { MemoryPorts } from '../../../adapters/memory/memory-ports.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
-import type { HeadItem, StreamRecord } from '../../../core/ports.ts';
+import type { HeadItem, PlanRegistry, StreamRecord } from '../../../core/ports.ts';
 import { SliceTask } from '../../../core/task/slice-task.ts';
 import { SHARD, SLICE } from '../../world/small-log.ts';
 import { planOf } from '../state/fold-fixture.ts';
@@ -64,18 +64,26 @@ export interface GoldenObjects {
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
 
+const FIRST_PLAN: PlanRegistry = {
+  active: async () => ({ ordinal: 0, hash: goldenPlan.hash, pipeline: '{}' }),
+  activate: async () => 'refused',
+};
+
 /** What today's code stores for the slice. */
 export async function storeGoldenSlice(): Promise<GoldenObjects> {
   const ports = new MemoryPorts(1_700_000_100_000, { chainLengthMax: 2 });
   const { heads, blobs, source } = ports;
   for (let index = 0; index < 8; index++) source.append(SHARD, recordAt(index));
   const identity = { sliceId: SLICE, shardId: SHARD };
-  const task = new SliceTask(identity, goldenPlan, createJsonDecoder(goldenPlan), ports);
+  const task = new SliceTask(identity, goldenPlan, createJsonDecoder(goldenPlan), {
+    ...ports,
+    plans: FIRST_PLAN,
+  });
   await task.deliver([0, 1, 2, 3].map(recordAt), () => 60_000);
   await task.deliver([4, 5, 6, 7].map(recordAt), () => 60_000);
   const stored = new Map<string, Uint8Array>();
   for (const store of [blobs.items, blobs.objects]) {
-    for (const { key } of await store.list('', null, 100)) {
+    for (const { key } of await store.list(`${SLICE}/`, null, 100)) {
       stored.set(key, (await store.read(key)) as Uint8Array);
     }
   }

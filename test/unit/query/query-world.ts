@@ -60,6 +60,7 @@ export class QueryWorld {
 
   constructor(knobs: Partial<Knobs> = {}, owners = 1) {
     this.ports = new MemoryPorts(1_000_000, { chainLengthMax: 3, runFanIn: 2, ...knobs });
+    void this.ports.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
     this.#owners = Array.from({ length: owners }, () => this.#newOwner());
     this.queries = this.newQueries();
   }

@@ -67,7 +67,7 @@ describe('the status', () => {
       timeline: 0,
       epoch: 2,
       generation: 0,
-      plan: 0,
+      plan: 1,
       revision: 3,
       cursor: '20',
       delivered: '20',

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
+import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
 import { MemoryPlanRegistry } from '../../../adapters/memory/memory-plan-registry.ts';
+import { recordBirth } from '../../../core/checkpoint/beginning.ts';
+import { deleteAll } from '../../../core/checkpoint/delete-all.ts';
 import { firstHead, type Head } from '../../../core/checkpoint/head.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../../../core/definition/pipeline-json.ts';
@@ -42,7 +46,8 @@ async function world(active: Plan | null, heads: readonly Head[] = []) {
     const pipeline = canonicalJson(planToJson(active));
     await registry.activate({ ordinal: 1, hash: active.hash, pipeline });
   }
-  return { registry, firstPlan: null, heads, nowMs: NOW_MS };
+  const objects = new MemoryBlobStore(new MemoryClock(NOW_MS));
+  return { registry, firstPlan: null, heads, objects, nowMs: NOW_MS };
 }
 
 describe('activatePlan', () => {
@@ -152,4 +157,25 @@ describe('activatePlan', () => {
       });
     },
   );
+
+  it('is refused as the first one where slices have HEADs: the registry was lost', async () => {
+    const context = await world(null, [head(BEFORE.hash)]);
+    const refused = activatePlan(BEFORE, context);
+    await expect(refused).rejects.toMatchObject({
+      name: 'LostStateFault',
+      message: expect.stringContaining('HEADs of 1 slices'),
+      hint: expect.stringContaining('restore the table'),
+    });
+    expect(await context.registry.active()).toBeNull();
+  });
+
+  it('is refused as the first one beside a birth record: an emptied table is no new pipeline', async () => {
+    const context = await world(null);
+    await recordBirth({ sliceId: 'slice-000000000003' }, context.objects);
+    await expect(activatePlan(BEFORE, context)).rejects.toMatchObject({ name: 'LostStateFault' });
+    expect(await context.registry.active()).toBeNull();
+    // To begin again on purpose.
+    await deleteAll(context.objects);
+    expect(await activatePlan(BEFORE, context)).toMatchObject({ ordinal: 1 });
+  });
 });

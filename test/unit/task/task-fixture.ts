@@ -68,6 +68,7 @@ export class TaskWorld {
     this.records = (typeof log === 'number' ? randomLog(log, seed) : log).map(toStreamRecord);
     this.ports = new MemoryPorts(1_000_000, knobs);
     for (const record of this.records) this.source.append(SHARD, record);
+    void this.ports.plans.activate({ ordinal: 1, hash: smallPlan.hash, pipeline: '{}' });
   }
 
   get heads() {
