@@ -9,7 +9,8 @@
  * The common ground of core/: everything may stand on it. The other top-level file, aggregator.ts, stands on everything, so
  * nothing in the folders of core/ may know it.
  */
-const GROUND = 'core/(assert|bytes|crc32c|faults|hash|knobs|limits|ports|position)\\.ts$';
+const GROUND =
+  'core/(assert|bytes|crc32c|faults|format-version|hash|knobs|limits|ports|position)\\.ts$';
 
 const CHECKPOINT_AND_BELOW = [
   'core/time/',

@@ -6,8 +6,8 @@
 import { assert } from './assert.ts';
 import { CorruptStateFault } from './faults.ts';
 
-/** The version of the stored formats that this code writes. Older ones are read forever, newer ones are refused. */
-export const FORMAT_VERSION = 2;
+/** The version of the stored formats that this code writes and reads. */
+export const FORMAT_VERSION = 3;
 
 const textEncoder = new TextEncoder();
 const textDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -119,12 +119,9 @@ export class ByteWriter {
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  /** The format that the bytes were written in. */
-  readonly version: number;
   #offset = 0;
 
-  constructor(bytes: Uint8Array, version = FORMAT_VERSION) {
-    this.version = version;
+  constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }

@@ -93,6 +93,13 @@ export class NewerFormatFault extends Fault {
   }
 }
 
+/** Data of an older format, which this code does not read: start empty, or keep the code that wrote it. */
+export class OlderFormatFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('OlderFormatFault', message, options);
+  }
+}
+
 /** A broken invariant: a bug. Crash; do not retry with the same memory. */
 export class InvariantFault extends Fault {
   readonly invariant: string;

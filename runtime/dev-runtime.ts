@@ -226,7 +226,6 @@ export class DevRuntime {
   async #activate(plan: Plan): Promise<Activation> {
     const activation = await activatePlan(plan, {
       registry: this.#plans,
-      firstPlan: this.#folder.firstPlan,
       heads: await this.#heads.all(),
       objects: this.#objects,
       nowMs: systemClock.nowMs(),

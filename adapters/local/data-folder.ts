@@ -14,12 +14,13 @@ import { constants } from 'node:fs';
 import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { CorruptStateFault, NewerFormatFault } from '../../core/faults.ts';
+import { CorruptStateFault } from '../../core/faults.ts';
+import { requireFormat } from '../../core/format-version.ts';
 import { createFolder, isTemporary, replaceFile } from './durable-files.ts';
 import { isBusy, isFileError, localFault, withLocalFaultsAsync } from './local-faults.ts';
 
-/** Version of the folder's layout. A folder of a newer one is refused. Version 1 kept its only plan in `format.json`. */
-const FORMAT_VERSION = 2;
+/** Version of the folder's layout. A folder of another one is refused. */
+const FORMAT_VERSION = 3;
 const FORMAT_FILE = 'format.json';
 const LOCK_FILE = 'lock.db';
 const OWNER_FILE = 'owner.json';
@@ -52,28 +53,18 @@ export interface DataFolderRequest {
   readonly pipelineName: string;
 }
 
-/** A plan as a folder of version 1 keeps it: the one that its HEADs were written by. */
-export interface StoredPlan {
-  readonly hash: string;
-  /** The pipeline as canonical JSON. */
-  readonly pipeline: string;
-}
-
 /** A folder that this process holds, until `close`. */
 export class DataFolder {
   /** Absolute. */
   readonly path: string;
   /** True if this call made it. */
   readonly isNew: boolean;
-  /** Null unless the folder is of version 1. */
-  readonly firstPlan: StoredPlan | null;
   readonly #lock: DatabaseSync;
 
   /** Use `openDataFolder`. */
-  constructor(path: string, format: Format | null, lock: DatabaseSync) {
+  constructor(path: string, isNew: boolean, lock: DatabaseSync) {
     this.path = path;
-    this.isNew = format === null;
-    this.firstPlan = format?.plan ?? null;
+    this.isNew = isNew;
     this.#lock = lock;
   }
 
@@ -108,7 +99,7 @@ export class DataFolder {
 
 /**
  * Opens the data folder for this process alone, and makes it if it is missing. Throws `DataFolderError`, `NewerFormatFault`,
- * `CorruptStateFault` for a damaged `format.json`, `TransientFault` for a full disk.
+ * `OlderFormatFault`, `CorruptStateFault` for a damaged `format.json`, `TransientFault` for a full disk.
  */
 export async function openDataFolder(request: DataFolderRequest): Promise<DataFolder> {
   const path = resolve(request.path);
@@ -117,12 +108,12 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
     const lock = await acquire(path);
     try {
       await refuseOpenElsewhere(path);
-      const format = await readFormat(path);
-      if (format === null) await writeFormat(path, request);
-      else refuseOtherPipeline(path, format, request);
+      const pipeline = await readPipelineName(path);
+      if (pipeline === null) await writeFormat(path, request);
+      else refuseOtherPipeline(path, pipeline, request);
       await removeTemporaries(path);
       await writeFile(join(path, OWNER_FILE), `${JSON.stringify({ pid: process.pid })}\n`);
-      return new DataFolder(path, format, lock);
+      return new DataFolder(path, pipeline === null, lock);
     } catch (error) {
       release(lock);
       throw error;
@@ -216,13 +207,8 @@ async function readOwner(path: string): Promise<number | null> {
   }
 }
 
-interface Format {
-  readonly pipeline: string;
-  readonly plan: StoredPlan | null;
-}
-
-/** Null if the folder has none. */
-async function readFormat(path: string): Promise<Format | null> {
+/** Of `format.json`; null if the folder has none. */
+async function readPipelineName(path: string): Promise<string | null> {
   let text: string;
   try {
     text = await readFile(join(path, FORMAT_FILE), 'utf8');
@@ -230,20 +216,11 @@ async function readFormat(path: string): Promise<Format | null> {
     if (isFileError(error, 'ENOENT')) return null;
     throw withoutAccess(join(path, FORMAT_FILE), error);
   }
-  const { format, pipeline, planHash, plan } = parseObject(path, text);
+  const { format, pipeline } = parseObject(path, text);
   if (typeof format !== 'number') throw damaged(path, 'it has no format version');
-  if (format > FORMAT_VERSION) {
-    throw new NewerFormatFault(
-      `data folder ${path} has format ${format}, this version reads up to ${FORMAT_VERSION}`,
-      { hint: 'upgrade tidemark to the version that wrote it, or use another data folder' },
-    );
-  }
+  requireFormat(`data folder ${path}`, format, FORMAT_VERSION);
   if (typeof pipeline !== 'string') throw damaged(path, 'it does not name a pipeline');
-  if (format > 1) return { pipeline, plan: null };
-  if (typeof planHash !== 'string' || typeof plan !== 'string') {
-    throw damaged(path, 'it does not name the plan of its pipeline');
-  }
-  return { pipeline, plan: { hash: planHash, pipeline: plan } };
+  return pipeline;
 }
 
 function parseObject(path: string, text: string): Record<string, unknown> {
@@ -262,11 +239,11 @@ async function writeFormat(path: string, request: DataFolderRequest): Promise<vo
   await replaceFile(join(path, FORMAT_FILE), `${JSON.stringify(format, null, 2)}\n`);
 }
 
-function refuseOtherPipeline(path: string, format: Format, request: DataFolderRequest): void {
-  if (format.pipeline === request.pipelineName) return;
+function refuseOtherPipeline(path: string, pipeline: string, request: DataFolderRequest): void {
+  if (pipeline === request.pipelineName) return;
   throw new DataFolderError(
     'other-pipeline',
-    `data folder ${path} holds the pipeline "${format.pipeline}", not "${request.pipelineName}"`,
+    `data folder ${path} holds the pipeline "${pipeline}", not "${request.pipelineName}"`,
     'use another data folder for this pipeline, or run the pipeline that the folder holds',
   );
 }

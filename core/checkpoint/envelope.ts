@@ -6,7 +6,8 @@
  */
 import { ByteReader, ByteWriter, FORMAT_VERSION } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
-import { CorruptStateFault, NewerFormatFault } from '../faults.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { requireFormat } from '../format-version.ts';
 
 const HEADER_BYTES = 5;
 const CHECKSUM_BYTES = 4;
@@ -39,15 +40,6 @@ export function openEnvelope(magic: Magic, bytes: Uint8Array, what: string): Byt
   if (stored !== computed) {
     throw new CorruptStateFault(`the checksum of ${what} is ${computed}, not ${stored} as stored`);
   }
-  const version = bytes[4] as number;
-  if (version === 0) throw new CorruptStateFault(`${what} has format 0, which never was`);
-  if (version > FORMAT_VERSION) {
-    throw new NewerFormatFault(
-      `${what} has format ${version}; this version reads up to ${FORMAT_VERSION}`,
-      {
-        hint: 'upgrade tidemark to the version that wrote it',
-      },
-    );
-  }
-  return new ByteReader(bytes.subarray(HEADER_BYTES, end), version);
+  requireFormat(what, bytes[4] as number, FORMAT_VERSION);
+  return new ByteReader(bytes.subarray(HEADER_BYTES, end));
 }

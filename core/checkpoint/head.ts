@@ -16,7 +16,7 @@ import {
   totalRecords,
 } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
-import { checkedPosition, decodePosition, type FoldProgress } from '../state/state-change.ts';
+import { checkedPosition, type FoldProgress } from '../state/state-change.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
 import {
   type BlobReference,
@@ -242,14 +242,9 @@ function encodeHead(head: Head, writer: ByteWriter): void {
 }
 
 function decodeHead(reader: ByteReader): Head {
-  // Format 1 wrote hashes, ranges and positions as text, and named no cursors but the newest.
-  const isFirst = reader.version === 1;
-  const text = (byteLength: number) => (isFirst ? reader.string() : reader.hex(byteLength));
-  const position = () => (isFirst ? decodePosition(reader) : decodePacked(reader));
-  const named = isFirst ? reader.string() : null;
   const shardId = reader.string();
-  const sliceId = named ?? sliceIdOf(shardId);
-  const range = { start: text(HASH_BYTES), end: text(HASH_BYTES) };
+  const sliceId = sliceIdOf(shardId);
+  const range = { start: reader.hex(HASH_BYTES), end: reader.hex(HASH_BYTES) };
   const status = STATUSES[reader.u8()];
   if (status === undefined) throw new CorruptStateFault(`HEAD of ${sliceId} has no known status`);
   const head = {
@@ -261,11 +256,11 @@ function decodeHead(reader: ByteReader): Head {
     epoch: reader.varint(),
     generation: reader.varint(),
     revision: reader.varint(),
-    nonce: text(NONCE_BYTES),
+    nonce: reader.hex(NONCE_BYTES),
     planOrdinal: reader.varint(),
-    planHash: text(HASH_BYTES),
-    cursor: position(),
-    delivered: position(),
+    planHash: reader.hex(HASH_BYTES),
+    cursor: decodePacked(reader),
+    delivered: decodePacked(reader),
     deliveredArrivalMs: reader.f64(),
     watermarkMs: reader.f64(),
     digest: Digest.decode(reader),
@@ -280,14 +275,12 @@ function decodeHead(reader: ByteReader): Head {
     floor: { epoch: reader.varint(), sinceMs: reader.f64() },
     flippedMs: reader.f64(),
   };
-  // START keeps the whole stream, which is safe.
-  const older = () => (isFirst ? START : decodePacked(reader));
   return {
     ...head,
-    baseCursor: older(),
-    replayFrom: older(),
-    floor: { ...head.floor, cursor: older() },
-    previous: !isFirst && reader.flag() ? decodePrevious(reader) : null,
+    baseCursor: decodePacked(reader),
+    replayFrom: decodePacked(reader),
+    floor: { ...head.floor, cursor: decodePacked(reader) },
+    previous: reader.flag() ? decodePrevious(reader) : null,
   };
 }
 

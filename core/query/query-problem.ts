@@ -6,6 +6,7 @@ import {
   CorruptStateFault,
   LostStateFault,
   NewerFormatFault,
+  OlderFormatFault,
   StreamMismatchFault,
   TransientFault,
 } from '../faults.ts';
@@ -104,6 +105,7 @@ function problemOfFault(fault: unknown): QueryProblem | null {
   if (fault instanceof StreamMismatchFault) return broken('stream-mismatch', withHint(fault));
   if (fault instanceof LostStateFault) return broken('lost-state', withHint(fault));
   if (fault instanceof NewerFormatFault) return broken('newer-format', withHint(fault));
+  if (fault instanceof OlderFormatFault) return broken('older-format', withHint(fault));
   return null;
 }
 

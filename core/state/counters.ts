@@ -29,8 +29,6 @@ const CLASSES: readonly RecordClass[] = [
   'unmatched',
   'heartbeats',
 ];
-/** Format 1 had no heartbeats. */
-const CLASSES_BY_VERSION = [[], CLASSES.slice(0, 5), CLASSES] as const;
 
 export function noRecords(): RecordCounts {
   return { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 };
@@ -51,6 +49,6 @@ export function encodeCounts(counts: Readonly<RecordCounts>, writer: ByteWriter)
 
 export function decodeCounts(reader: ByteReader): RecordCounts {
   const counts = noRecords();
-  for (const name of CLASSES_BY_VERSION[reader.version] ?? []) counts[name] = reader.varint();
+  for (const name of CLASSES) counts[name] = reader.varint();
   return counts;
 }

@@ -87,10 +87,6 @@ export class SliceImage {
     decodeChange(reader, {
       progress: (progress) => {
         this.progress = progress;
-        // Format 1 knew no other plan than this one.
-        if (Number.isNaN(progress.newestMs)) {
-          progress.newestMs = progress.watermarkMs + this.plan.latenessMs;
-        }
       },
       view: (name, hash, coveredFromMs, sinceEpoch) => {
         view = this.#viewIndex(name, hash, foreign);

@@ -110,8 +110,7 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   const viewCount = reader.varint();
   for (let index = 0; index < viewCount; index++) {
     const [name, hash] = [reader.string(), reader.string()];
-    if (reader.version === 1) visitor.view(name, hash, Number.NEGATIVE_INFINITY, 0);
-    else visitor.view(name, hash, reader.f64(), reader.varint());
+    visitor.view(name, hash, reader.f64(), reader.varint());
     for (const section of ['open', 'closed', 'late'] as const) {
       const windowCount = reader.varint();
       for (let window = 0; window < windowCount; window++) decodeWindow(section, reader, visitor);
@@ -129,7 +128,7 @@ export function encodePosition(position: Position, writer: ByteWriter): void {
   writer.varint(position.subSequence);
 }
 
-export function decodePosition(reader: ByteReader): Position {
+function decodePosition(reader: ByteReader): Position {
   return checkedPosition({ sequenceNumber: reader.string(), subSequence: reader.varint() });
 }
 
@@ -150,12 +149,10 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
 }
 
 function decodeProgress(reader: ByteReader): FoldProgress {
-  const position = decodePosition(reader);
-  const watermarkMs = reader.f64();
   return {
-    position,
-    watermarkMs,
-    newestMs: reader.version === 1 ? Number.NaN : reader.f64(),
+    position: decodePosition(reader),
+    watermarkMs: reader.f64(),
+    newestMs: reader.f64(),
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
   };

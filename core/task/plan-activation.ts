@@ -43,8 +43,6 @@ export type Fate = 'kept' | 'resumed' | 'begins' | 'left';
 
 export interface ActivationContext {
   readonly registry: PlanRegistry;
-  /** What HEADs were written by before there was a registry; null if there always was one. */
-  readonly firstPlan: Omit<ActivePlan, 'ordinal'> | null;
   readonly heads: readonly Head[];
   /** What tells a registry that was lost from a new one. */
   readonly objects: BlobStore;
@@ -56,12 +54,8 @@ export interface ActivationContext {
  * if the stores are another pipeline's, and `LostStateFault` if the first plan is to be activated beside state that there is.
  */
 export async function activatePlan(plan: Plan, context: ActivationContext): Promise<Activation> {
-  const { registry, firstPlan } = context;
-  let active = await registry.active();
-  if (active === null && firstPlan !== null) {
-    active = { ordinal: 1, ...firstPlan };
-    await activate(registry, active);
-  }
+  const { registry } = context;
+  const active = await registry.active();
   if (active === null) await refuseLostRegistry(context);
   if (active?.hash === plan.hash) return { ordinal: active.ordinal, change: null };
   if (active !== null) refuseOtherPipeline(active, plan);

@@ -47,13 +47,7 @@ const handle = createAdminHandler({
     const heads = (await ports.heads.listHeads()).map(parseHead);
     const nowMs = systemClock.nowMs();
     const { plans: registry, blobs } = ports;
-    return activatePlan(plan, {
-      registry,
-      firstPlan: null,
-      heads,
-      objects: blobs.objects,
-      nowMs,
-    });
+    return activatePlan(plan, { registry, heads, objects: blobs.objects, nowMs });
   },
   planHash: plan.hash,
   put: putAnswer,

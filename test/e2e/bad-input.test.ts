@@ -208,7 +208,7 @@ describe('tidemark dev that cannot start', () => {
     const { code, stderr } = await devCommand(cwd);
 
     expect(code).toBe(1);
-    expect(stderr).toMatch(/has format 3, this version reads up to 2\n +upgrade tidemark/);
+    expect(stderr).toMatch(/has format 4; this Tidemark reads format 3 only\n +upgrade tidemark/);
   });
 
   it('refuses a data folder that another process uses, and names that process', async () => {

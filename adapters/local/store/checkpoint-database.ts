@@ -4,11 +4,12 @@
  * - WAL with synchronous = FULL: a commit that returned survives a power cut.
  * - What is read and written is in the file that the path still names: a call on one that was removed or replaced throws.
  * - Every thread opens a connection of its own. Each call is one transaction, and they queue for the one writer's place.
- * - A file of an older version, a new one among them, is brought to today's in one transaction: a crash leaves all or nothing.
+ * - A new file gets its schema in one transaction: a crash leaves all or nothing.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
-import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
+import { CorruptStateFault } from '../../../core/faults.ts';
+import { requireFormat } from '../../../core/format-version.ts';
 import { FileIdentity } from '../file-identity.ts';
 import { isBusy, withLocalFaults } from '../local-faults.ts';
 
@@ -20,62 +21,57 @@ const BUSY_PAUSE_MS = 5;
 /** What the WAL may keep of the disk after a large transaction. */
 const WAL_BYTES_KEPT = 16 * 1024 * 1024;
 
-/** The step at index N brings a file from version N to N + 1. Files were written by each: a step never changes. */
-const SCHEMA_STEPS = [
-  `
-    CREATE TABLE heads (
-      slice_id TEXT PRIMARY KEY,
-      revision INTEGER NOT NULL,
-      delivered TEXT NOT NULL,
-      body BLOB NOT NULL
-    ) STRICT;
-    CREATE TABLE items (
-      key TEXT PRIMARY KEY,
-      created_ms INTEGER NOT NULL,
-      bytes BLOB NOT NULL
-    ) STRICT;
-    CREATE TABLE quarantine (
-      id TEXT PRIMARY KEY,
-      slice_id TEXT NOT NULL,
-      shard_id TEXT NOT NULL,
-      timeline INTEGER NOT NULL,
-      epoch INTEGER NOT NULL,
-      sequence_number TEXT NOT NULL,
-      sub_sequence INTEGER NOT NULL,
-      arrival_ms INTEGER NOT NULL,
-      partition_key BLOB NOT NULL,
-      reason TEXT NOT NULL,
-      detail BLOB NOT NULL,
-      plan_hash TEXT NOT NULL,
-      data BLOB NOT NULL
-    ) STRICT;
-  `,
-  `
-    CREATE TABLE inbox (
-      slice_id BLOB NOT NULL,
-      id BLOB NOT NULL,
-      records TEXT NOT NULL,
-      begun INTEGER NOT NULL DEFAULT 0,
-      done TEXT,
-      PRIMARY KEY (slice_id, id)
-    ) STRICT;
-    CREATE TABLE active_plan (
-      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-      ordinal INTEGER NOT NULL,
-      hash TEXT NOT NULL,
-      pipeline BLOB NOT NULL
-    ) STRICT;
-    CREATE TABLE suspicions (
-      slice_id BLOB PRIMARY KEY NOT NULL,
-      sequence_number TEXT NOT NULL,
-      sub_sequence INTEGER NOT NULL,
-      attempts INTEGER NOT NULL,
-      chunk_records INTEGER NOT NULL
-    ) STRICT;
-  `,
-];
-/** A file of a newer version is refused. */
-const SCHEMA_VERSION = SCHEMA_STEPS.length;
+const SCHEMA = `
+  CREATE TABLE heads (
+    slice_id TEXT PRIMARY KEY,
+    revision INTEGER NOT NULL,
+    delivered TEXT NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE items (
+    key TEXT PRIMARY KEY,
+    created_ms INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE quarantine (
+    id TEXT PRIMARY KEY,
+    slice_id TEXT NOT NULL,
+    shard_id TEXT NOT NULL,
+    timeline INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    sequence_number TEXT NOT NULL,
+    sub_sequence INTEGER NOT NULL,
+    arrival_ms INTEGER NOT NULL,
+    partition_key BLOB NOT NULL,
+    reason TEXT NOT NULL,
+    detail BLOB NOT NULL,
+    plan_hash TEXT NOT NULL,
+    data BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE inbox (
+    slice_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    records TEXT NOT NULL,
+    begun INTEGER NOT NULL DEFAULT 0,
+    done TEXT,
+    PRIMARY KEY (slice_id, id)
+  ) STRICT;
+  CREATE TABLE active_plan (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    ordinal INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    pipeline BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE suspicions (
+    slice_id BLOB PRIMARY KEY NOT NULL,
+    sequence_number TEXT NOT NULL,
+    sub_sequence INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    chunk_records INTEGER NOT NULL
+  ) STRICT;
+`;
+/** Version of the schema. A file of another one is refused. */
+const SCHEMA_VERSION = 3;
 
 export interface CheckpointDatabaseOptions {
   /** Bounds the file, in pages of 4 KiB: a full one answers as a full disk does. Null leaves it to the disk. */
@@ -152,9 +148,9 @@ function prepare(database: DatabaseSync, maxPages: number | null): void {
   }
   if (pragmaNumber(database, 'user_version') === SCHEMA_VERSION) return;
   inTransaction(database, () => {
-    // Asked again: another connection may have been first, and then no step is left.
-    const version = pragmaNumber(database, 'user_version');
-    for (const step of SCHEMA_STEPS.slice(version)) database.exec(step);
+    // Asked again: another connection may have been first.
+    if (pragmaNumber(database, 'user_version') === SCHEMA_VERSION) return;
+    database.exec(SCHEMA);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   });
@@ -169,12 +165,7 @@ function refuseOtherFormats(database: DatabaseSync, path: string): void {
       hint: 'use another data folder, or move that file away',
     });
   }
-  if (version > SCHEMA_VERSION) {
-    throw new NewerFormatFault(
-      `the checkpoint store ${path} has format ${version}, this version reads up to ${SCHEMA_VERSION}`,
-      { hint: 'upgrade tidemark to the version that wrote it, or use another data folder' },
-    );
-  }
+  requireFormat(`the checkpoint store ${path}`, version, SCHEMA_VERSION);
 }
 
 /** The file stays in WAL mode; SQLite does not wait by itself when several connections switch a new file at once. */

@@ -9,11 +9,12 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
-import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
+import { CorruptStateFault } from '../../../core/faults.ts';
+import { requireFormat } from '../../../core/format-version.ts';
 import { withLocalFaults } from '../local-faults.ts';
 import { cutHashRanges, type HashRange } from './hash-range.ts';
 
-/** Version of the schema below. A file of a newer one is refused. */
+/** Version of the schema below. A file of another one is refused. */
 const SCHEMA_VERSION = 1;
 /** Marks the file as ours, whatever its name: "TdmS". */
 const APPLICATION_ID = 0x54_64_6d_53;
@@ -163,12 +164,7 @@ function refuseOtherFormats(database: DatabaseSync, path: string): void {
       hint: 'Use another data folder, or move that file away.',
     });
   }
-  if (version > SCHEMA_VERSION) {
-    throw new NewerFormatFault(
-      `the stream ${path} has format ${version}, this Tidemark reads up to ${SCHEMA_VERSION}`,
-      { hint: 'Use the newer Tidemark that wrote it, or another data folder.' },
-    );
-  }
+  requireFormat(`the stream ${path}`, version, SCHEMA_VERSION);
 }
 
 function pragmaNumber(database: DatabaseSync, name: 'user_version' | 'application_id'): number {

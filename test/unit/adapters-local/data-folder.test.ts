@@ -13,7 +13,6 @@ import { entry, openStream } from './stream-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const PROCESS = fileURLToPath(new URL('./data-folder-process.ts', import.meta.url));
-const PLAN = '{"name":"flights","views":{"1":{},"a":{}}}';
 const NOBODY = 65_534;
 
 function request(path: string, overrides: Partial<DataFolderRequest> = {}): DataFolderRequest {
@@ -77,10 +76,9 @@ describe('openDataFolder', () => {
     expect(folder.isNew).toBe(true);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
     expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual({
-      format: 2,
+      format: 3,
       pipeline: 'flights',
     });
-    expect(folder.firstPlan).toBeNull();
   });
 
   it('gives absolute paths, from a relative one too', async () => {
@@ -149,23 +147,18 @@ describe('openDataFolder', () => {
     await opened(path);
   });
 
-  it('gives the plan of a folder of version 1, and leaves its file as it is', async () => {
+  it.each([
+    [4, 'NewerFormatFault', 'upgrade tidemark'],
+    [2, 'OlderFormatFault', 'start with an empty data folder'],
+    [1, 'OlderFormatFault', 'start with an empty data folder'],
+  ])('refuses format %s before it looks at anything else in it', async (format, name, hint) => {
     const path = await usedFolder();
-    const written = { format: 1, pipeline: 'flights', planHash: 'h1', plan: PLAN };
-    await writeFile(join(path, 'format.json'), JSON.stringify(written));
-    const folder = await opened(path);
-    expect(folder).toMatchObject({ isNew: false, firstPlan: { hash: 'h1', pipeline: PLAN } });
-    expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual(written);
-  });
-
-  it('refuses a newer format before it looks at anything else in it', async () => {
-    const path = await usedFolder();
-    await writeFile(join(path, 'format.json'), '{"format": 3, "pipelines": ["orders"]}');
+    await writeFile(join(path, 'format.json'), `{"format": ${format}, "pipelines": ["orders"]}`);
     const before = await snapshot(path);
     await expect(openDataFolder(request(path))).rejects.toMatchObject({
-      name: 'NewerFormatFault',
-      message: `data folder ${path} has format 3, this version reads up to 2`,
-      hint: expect.stringContaining('upgrade tidemark'),
+      name,
+      message: `data folder ${path} has format ${format}; this Tidemark reads format 3 only`,
+      hint: expect.stringContaining(hint),
     });
     expect(await snapshot(path)).toEqual(before);
   });
@@ -176,8 +169,7 @@ describe('openDataFolder', () => {
     ['[]', /no format version/],
     ['null', /no JSON object/],
     ['{"format": "1"}', /no format version/],
-    ['{"format": 1, "pipeline": "flights", "planHash": "h1"}', /does not name the plan/],
-    ['{"format": 2, "plan": "{}"}', /does not name a pipeline/],
+    ['{"format": 3, "plan": "{}"}', /does not name a pipeline/],
   ])('refuses a damaged format.json: %s', async (text, how) => {
     const path = await usedFolder();
     await writeFile(join(path, 'format.json'), text);

@@ -9,8 +9,8 @@ import { LocalCheckpointStore } from '../../../adapters/local/store/local-checkp
 import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
 import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-registry.ts';
 import { LocalQuarantineIndex } from '../../../adapters/local/store/local-quarantine-index.ts';
+import { TransientFault } from '../../../core/faults.ts';
 import type { HeadItem, QuarantinedRecord } from '../../../core/ports.ts';
-import { writeVersion1 } from './store-version-1.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const clock = { nowMs: () => 1_700_000_000_000 };
@@ -57,6 +57,22 @@ async function fill(items: LocalItemStore): Promise<{ keys: string[]; fault: unk
 }
 
 describe('a full checkpoint store', () => {
+  it('is not made in part: it gets its schema once there is room', async () => {
+    const path = await databasePath();
+    // Each fails at another table or index.
+    for (const maxPages of [2, 3, 5, 8]) {
+      expect(() => CheckpointDatabase.open(path, { maxPages })).toThrow(TransientFault);
+      const raw = new DatabaseSync(path);
+      expect(raw.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count']).toBe(0);
+      raw.close();
+    }
+    const database = CheckpointDatabase.open(path);
+    const heads = new LocalCheckpointStore(database);
+    await heads.createHead(head(1));
+    expect(await heads.readHead('slice-a')).toEqual(head(1));
+    database.close();
+  });
+
   it('is a transient fault that says so, and keeps what was acknowledged', async () => {
     const path = await databasePath();
     const database = CheckpointDatabase.open(path, { maxPages: 60 });
@@ -128,18 +144,24 @@ describe('a checkpoint store file', () => {
     CheckpointDatabase.open(path).close();
   });
 
-  it('of a newer format is refused and not touched', async () => {
+  it.each([
+    [4, 'NewerFormatFault', 'upgrade'],
+    [2, 'OlderFormatFault', 'start with an empty data folder'],
+    [1, 'OlderFormatFault', 'start with an empty data folder'],
+  ])('of format %s is refused and not touched', async (version, name, hint) => {
     const path = await databasePath();
     CheckpointDatabase.open(path).close();
     const raw = new DatabaseSync(path);
-    raw.exec('PRAGMA user_version = 3');
+    raw.exec(`PRAGMA user_version = ${version}`);
     raw.close();
     const before = await readFile(path);
     expect(() => CheckpointDatabase.open(path)).toThrow(
       expect.objectContaining({
-        name: 'NewerFormatFault',
-        message: expect.stringContaining('has format 3, this version reads up to 2'),
-        hint: expect.stringContaining('upgrade'),
+        name,
+        message: expect.stringContaining(
+          `has format ${version}; this Tidemark reads format 3 only`,
+        ),
+        hint: expect.stringContaining(hint),
       }),
     );
     expect(await readFile(path)).toEqual(before);
@@ -240,37 +262,30 @@ describe('a checkpoint store file', () => {
 });
 
 describe('threads of one process', () => {
-  it.each([
-    ['a new store', () => {}],
-    ['a store of version 1', writeVersion1],
-  ])(
-    'open %s at once, and each flip of HEAD and each activation has one winner',
-    async (_, make) => {
-      const [threads, flips] = [4, 25];
-      for (let round = 0; round < 3; round++) {
-        const path = await databasePath();
-        make(path);
-        const gate = new SharedArrayBuffer(4);
-        const workers = Array.from({ length: threads }, (_, thread) => {
-          const workerData = { path, thread, threads, flips, gate };
-          return new Worker(new URL('./store-racer.ts', import.meta.url), { workerData });
-        });
-        const written = await Promise.all(workers.map(raceOf(gate, threads)));
-        const dense = Array.from({ length: threads * flips }, (_, index) => index + 1);
-        expect(written.flatMap(({ revisions }) => revisions).sort((a, b) => a - b)).toEqual(dense);
-        expect(written.flatMap(({ ordinals }) => ordinals).sort((a, b) => a - b)).toEqual(dense);
-        const database = CheckpointDatabase.open(path);
-        const last = await new LocalCheckpointStore(database).readHead('slice-a');
-        expect(last?.revision).toBe(threads * flips);
-        const items = await new LocalItemStore(database, clock).list('slice-a/', null, 1000);
-        expect(items).toHaveLength(threads * flips);
-        const active = await new LocalPlanRegistry(database).active();
-        const winner = written.findIndex(({ ordinals }) => ordinals.includes(threads * flips));
-        expect(active).toEqual({ ordinal: threads * flips, hash: `${winner}`, pipeline: '{}' });
-        database.close();
-      }
-    },
-  );
+  it('open a new store at once, and each flip of HEAD and each activation has one winner', async () => {
+    const [threads, flips] = [4, 25];
+    for (let round = 0; round < 3; round++) {
+      const path = await databasePath();
+      const gate = new SharedArrayBuffer(4);
+      const workers = Array.from({ length: threads }, (_, thread) => {
+        const workerData = { path, thread, threads, flips, gate };
+        return new Worker(new URL('./store-racer.ts', import.meta.url), { workerData });
+      });
+      const written = await Promise.all(workers.map(raceOf(gate, threads)));
+      const dense = Array.from({ length: threads * flips }, (_, index) => index + 1);
+      expect(written.flatMap(({ revisions }) => revisions).sort((a, b) => a - b)).toEqual(dense);
+      expect(written.flatMap(({ ordinals }) => ordinals).sort((a, b) => a - b)).toEqual(dense);
+      const database = CheckpointDatabase.open(path);
+      const last = await new LocalCheckpointStore(database).readHead('slice-a');
+      expect(last?.revision).toBe(threads * flips);
+      const items = await new LocalItemStore(database, clock).list('slice-a/', null, 1000);
+      expect(items).toHaveLength(threads * flips);
+      const active = await new LocalPlanRegistry(database).active();
+      const winner = written.findIndex(({ ordinals }) => ordinals.includes(threads * flips));
+      expect(active).toEqual({ ordinal: threads * flips, hash: `${winner}`, pipeline: '{}' });
+      database.close();
+    }
+  });
 });
 
 interface Written {

@@ -10,7 +10,6 @@ import { LocalInbox } from '../../../adapters/local/store/local-inbox.ts';
 import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
 import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-registry.ts';
 import { LocalSuspicionStore } from '../../../adapters/local/store/local-suspicion-store.ts';
-import { writeVersion1 } from './store-version-1.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const WRITER = fileURLToPath(new URL('./store-writer.ts', import.meta.url));
@@ -64,8 +63,6 @@ it('what was acknowledged is there after SIGKILL, and HEAD never names what is n
 
 it('requests, plans and suspicions that were acknowledged are there after SIGKILL, each whole', async () => {
   const folder = await temporaryFolder();
-  // The first to open it extends it.
-  writeVersion1(join(folder, 'checkpoint.db'));
   let before = 0;
   for (const rounds of [1, 7, 20]) {
     const acknowledged = await writeUntilKilled(REQUEST_WRITER, folder, rounds);

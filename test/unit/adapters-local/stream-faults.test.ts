@@ -4,7 +4,12 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { LocalRecordSource } from '../../../adapters/local/stream/local-record-source.ts';
-import { CorruptStateFault, NewerFormatFault, TransientFault } from '../../../core/faults.ts';
+import {
+  CorruptStateFault,
+  NewerFormatFault,
+  OlderFormatFault,
+  TransientFault,
+} from '../../../core/faults.ts';
 import { entry, NOW_MS, openStream, SHARD_0, streamPath, TestClock } from './stream-fixture.ts';
 
 const ALL = { countMax: 10_000, bytesMax: 100_000_000 };
@@ -73,14 +78,17 @@ describe('opening a local stream', () => {
     expect(() => openStream({ shardCount })).toThrow(/has 1 to 256 shards/);
   });
 
-  it('refuses a file of a newer format, to write and to read', () => {
+  it.each([
+    [2, NewerFormatFault],
+    [0, OlderFormatFault],
+  ])('refuses a file of format %s, to write and to read', (version, fault) => {
     const path = streamPath();
     openStream({ path }).close();
     const database = new DatabaseSync(path);
-    database.exec('PRAGMA user_version = 2');
+    database.exec(`PRAGMA user_version = ${version}`);
     database.close();
-    expect(() => openStream({ path })).toThrow(NewerFormatFault);
-    expect(() => LocalRecordSource.open(path)).toThrow(NewerFormatFault);
+    expect(() => openStream({ path })).toThrow(fault);
+    expect(() => LocalRecordSource.open(path)).toThrow(fault);
   });
 
   it('refuses an SQLite file of something else and leaves it as it is', () => {

@@ -9,7 +9,7 @@ import {
 } from '../../../core/checkpoint/manifest.ts';
 import { decodeReference, encodeReference } from '../../../core/checkpoint/names.ts';
 import { crc32c } from '../../../core/crc32c.ts';
-import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
+import { CorruptStateFault, NewerFormatFault, OlderFormatFault } from '../../../core/faults.ts';
 import { SLICE } from '../../world/small-log.ts';
 import { blobAt, expectEveryDamageDetected, someManifest } from './blob-fixture.ts';
 
@@ -81,14 +81,17 @@ describe.each([
     expect(() => decodeOther(bytes, SLICE, reference)).toThrow(/begins with "TM(DL|BS)", not with/);
   });
 
-  it('is refused by name when its format is newer', () => {
-    const newer = bytes.slice();
-    newer[4] = FORMAT_VERSION + 1;
-    const end = newer.length - 4;
-    new DataView(newer.buffer).setUint32(end, crc32c(newer.subarray(0, end)), true);
-    expect(() => decode(newer, SLICE, reference)).toThrow(NewerFormatFault);
-    expect(() => decode(newer, SLICE, reference)).toThrow(
-      `${kind} 17 of ${SLICE} has format 3; this version reads up to 2`,
+  it.each([
+    [FORMAT_VERSION + 1, NewerFormatFault],
+    [FORMAT_VERSION - 1, OlderFormatFault],
+  ])('is refused by name when its format is %s', (version, fault) => {
+    const other = bytes.slice();
+    other[4] = version;
+    const end = other.length - 4;
+    new DataView(other.buffer).setUint32(end, crc32c(other.subarray(0, end)), true);
+    expect(() => decode(other, SLICE, reference)).toThrow(fault);
+    expect(() => decode(other, SLICE, reference)).toThrow(
+      `${kind} 17 of ${SLICE} has format ${version}; this Tidemark reads format 3 only`,
     );
   });
 });

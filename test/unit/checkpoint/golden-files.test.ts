@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
@@ -16,7 +16,7 @@ import { SLICE } from '../../world/small-log.ts';
 import { type GoldenObjects, goldenPlan, storeGoldenSlice } from './golden-slice.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/', import.meta.url));
-const VERSIONS = Array.from({ length: FORMAT_VERSION }, (_, index) => `v${index + 1}`);
+const VERSION = `v${FORMAT_VERSION}`;
 
 /** Files of the slice: its blobs in their order by key, and HEAD. */
 const FILES = {
@@ -33,14 +33,8 @@ const toHex = (bytes: Uint8Array) =>
       .match(/.{1,64}/g) ?? []
   ).join('\n')}\n`;
 const fromHex = (text: string) => Uint8Array.from(Buffer.from(text.replaceAll('\n', ''), 'hex'));
-const pathOf = (version: string, name: string) => `${FOLDER}${version}/${name}.hex`;
-const readGolden = (version: string, name: string) =>
-  fromHex(readFileSync(pathOf(version, name), 'utf8'));
-
-const PLAN_HASHES: Readonly<Record<string, string>> = {
-  v1: 'c52f0ea2a9471d590991e0d7687ed42b',
-  v2: '77b37786a30e08cb0c166d6d2f071079',
-};
+const pathOf = (name: string) => `${FOLDER}${VERSION}/${name}.hex`;
+const readGolden = (name: string) => fromHex(readFileSync(pathOf(name), 'utf8'));
 
 let today: GoldenObjects;
 
@@ -54,26 +48,23 @@ const NAMES = ['head', ...Object.keys(FILES)];
 beforeAll(async () => {
   today = await storeGoldenSlice();
   if (process.env['TIDEMARK_GOLDEN'] !== 'write') return;
-  mkdirSync(`${FOLDER}v${FORMAT_VERSION}`, { recursive: true });
-  for (const name of NAMES) {
-    const path = pathOf(`v${FORMAT_VERSION}`, name);
-    if (!existsSync(path)) writeFileSync(path, toHex(bytesToday(name)), { flag: 'wx' });
-  }
+  mkdirSync(`${FOLDER}${VERSION}`, { recursive: true });
+  for (const name of NAMES) writeFileSync(pathOf(name), toHex(bytesToday(name)));
 });
 
-/** The stores as `version` left them. */
-async function storesOf(version: string) {
+/** The stores as the golden files have them. */
+async function goldenStores() {
   const clock = new MemoryClock(0);
   const blobs = { items: new MemoryBlobStore(clock), objects: new MemoryBlobStore(clock) };
   for (const [name, key] of Object.entries(FILES)) {
     const store = name.startsWith('delta') ? blobs.items : blobs.objects;
-    await store.create(key, readGolden(version, name));
+    await store.create(key, readGolden(name));
   }
   const head = parseHead({
     sliceId: SLICE,
     revision: 3,
     delivered: '49590338271490256608559692538361571095921575989136588021.0000000000',
-    body: readGolden(version, 'head'),
+    body: readGolden('head'),
   });
   return { head, blobs };
 }
@@ -114,19 +105,19 @@ const ROWS = {
   ],
 };
 
-it('there are golden files of every version, and of no other', () => {
+it('there are golden files of the version that is read, and of no other', () => {
   const folders = readdirSync(FOLDER).filter((name) => name !== 'README.md');
-  expect(folders.sort()).toEqual(VERSIONS);
+  expect(folders).toEqual([VERSION]);
 });
 
-describe.each(VERSIONS)('what version %s stored', (version) => {
+describe('what the golden files hold', () => {
   it('is the slice that it was', async () => {
-    const { head, blobs } = await storesOf(version);
+    const { head, blobs } = await goldenStores();
     expect({ ...head, digest: head.digest.value(), base: head.base?.epoch }).toMatchObject({
       epoch: 2,
       timeline: 0,
       status: 'OPEN',
-      planHash: PLAN_HASHES[version],
+      planHash: '77b37786a30e08cb0c166d6d2f071079',
       digest: { count: 8, sum: 'ee6390cd52c35bb1' },
       counts: { folded: 6, duplicates: 1, late: 0, quarantined: 1, unmatched: 0, heartbeats: 0 },
       watermarkMs: 130_000,
@@ -145,7 +136,7 @@ describe.each(VERSIONS)('what version %s stored', (version) => {
   });
 
   it('has the quarantined record of its first epoch, whole', async () => {
-    const { head, blobs } = await storesOf(version);
+    const { head, blobs } = await goldenStores();
     const { chain } = await load(goldenPlan, head, blobs);
     const first = { sliceId: SLICE, base: null, delta: chain[0]! };
     const { quarantined, image } = await load(goldenPlan, first, blobs);
@@ -170,7 +161,7 @@ describe('what is stored today', () => {
   });
 
   it.each(NAMES)('has the bytes of the golden file: %s', (name) => {
-    const golden = readFileSync(pathOf(`v${FORMAT_VERSION}`, name), 'utf8');
+    const golden = readFileSync(pathOf(name), 'utf8');
     expect(toHex(bytesToday(name))).toBe(golden);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The slice whose stored objects are kept in test/golden: every kind of aggregate, window, group value and late policy in
- * two epochs, the second with a base and a run. Nothing here may change: a file of a published version would not be that
- * slice's any more.
+ * two epochs, the second with a base and a run. Once a version is released, nothing here may change: the files of
+ * that version would not be this slice's any more.
  */
 import { MemoryPorts } from '../../../adapters/memory/memory-ports.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';

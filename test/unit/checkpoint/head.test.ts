@@ -8,7 +8,7 @@ import {
   parseHead,
 } from '../../../core/checkpoint/head.ts';
 import { crc32c } from '../../../core/crc32c.ts';
-import { CorruptStateFault, InvariantFault, NewerFormatFault } from '../../../core/faults.ts';
+import { CorruptStateFault, InvariantFault } from '../../../core/faults.ts';
 import { HEAD_BYTES_MAX } from '../../../core/limits.ts';
 import type { HeadItem } from '../../../core/ports.ts';
 import { Digest } from '../../../core/state/digest.ts';
@@ -103,12 +103,22 @@ describe('HEAD', () => {
     await expectEveryDamageDetected(item.body, (body) => parseHead({ ...item, body }));
   });
 
-  it('refuses a newer format by name, and says what to do', () => {
-    const newer = resealed(headItem(someHead), (body) => {
-      body[4] = FORMAT_VERSION + 1;
+  it.each([
+    [FORMAT_VERSION + 1, 'NewerFormatFault', 'upgrade tidemark'],
+    [FORMAT_VERSION - 1, 'OlderFormatFault', 'start with an empty data folder'],
+    [1, 'OlderFormatFault', 'keep the code that wrote this'],
+    [0, 'OlderFormatFault', 'start with an empty data folder'],
+  ])('refuses format %s by name, and says what to do', (version, name, hint) => {
+    const other = resealed(headItem(someHead), (body) => {
+      body[4] = version;
     });
-    expect(() => parseHead(newer)).toThrow(NewerFormatFault);
-    expect(() => parseHead(newer)).toThrow(/HEAD of slice-000000000000 has format 3.* up to 2/);
+    expect(() => parseHead(other)).toThrow(
+      expect.objectContaining({
+        name,
+        message: `HEAD of slice-000000000000 has format ${version}; this Tidemark reads format ${FORMAT_VERSION} only`,
+        hint: expect.stringContaining(hint),
+      }),
+    );
   });
 
   it.each<[string, Partial<HeadItem>]>([

@@ -47,7 +47,7 @@ async function world(active: Plan | null, heads: readonly Head[] = []) {
     await registry.activate({ ordinal: 1, hash: active.hash, pipeline });
   }
   const objects = new MemoryBlobStore(new MemoryClock(NOW_MS));
-  return { registry, firstPlan: null, heads, objects, nowMs: NOW_MS };
+  return { registry, heads, objects, nowMs: NOW_MS };
 }
 
 describe('activatePlan', () => {
@@ -99,20 +99,6 @@ describe('activatePlan', () => {
       { view: 'total', fate },
       { view: 'total', fate: 'left' },
     ]);
-  });
-
-  it('takes the plan of a folder of version 1 for the first activation', async () => {
-    const firstPlan = { hash: BEFORE.hash, pipeline: canonicalJson(planToJson(BEFORE)) };
-    const same = { ...(await world(null)), firstPlan };
-    expect(await activatePlan(BEFORE, same)).toEqual({ ordinal: 1, change: null });
-    expect(await same.registry.active()).toEqual({ ordinal: 1, ...firstPlan });
-
-    const changed = { ...(await world(null, [head(BEFORE.hash)])), firstPlan };
-    const { ordinal, change } = await activatePlan(AFTER, changed);
-    expect({ ordinal, previousHash: change?.previousHash }).toEqual({
-      ordinal: 2,
-      previousHash: BEFORE.hash,
-    });
   });
 
   it('goes over from a pipeline that this version does not take for one', async () => {
