@@ -6,44 +6,68 @@ import { describeValue } from '../definition/describe-value.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath } from '../definition/plan.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
+import { envelopeOf } from './envelope.ts';
+import { foreignDataOf } from './foreign-data.ts';
 import type { BadRecord } from './record-decoder.ts';
 
 const EXCERPT_LENGTH = 40;
 
-export function notUtf8(): BadRecord {
-  return { reason: 'not-json', detail: 'the data is not UTF-8, and so not JSON' };
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export function notUtf8(data: Uint8Array): BadRecord {
+  return {
+    reason: 'not-json',
+    detail: `the data is not UTF-8, and so not JSON${finding(data, null)}`,
+  };
 }
 
-export function notJson(text: string): BadRecord {
-  if (text === '') return { reason: 'not-json', detail: 'the record has no data' };
-  const detail =
+export function notJson(data: Uint8Array, text: string): BadRecord {
+  if (text === '') {
+    return {
+      reason: 'not-json',
+      detail: 'the record has no data: the producer put an empty record',
+    };
+  }
+  const excerpt =
     text.length <= 2 * EXCERPT_LENGTH
-      ? `the data is not JSON: ${JSON.stringify(text)}`
-      : `the data is not JSON: it begins with ${JSON.stringify(text.slice(0, EXCERPT_LENGTH))} ` +
+      ? JSON.stringify(text)
+      : `it begins with ${JSON.stringify(text.slice(0, EXCERPT_LENGTH))} ` +
         `and ends with ${JSON.stringify(text.slice(-EXCERPT_LENGTH))}`;
-  return { reason: 'not-json', detail };
+  return { reason: 'not-json', detail: `the data is not JSON: ${excerpt}${finding(data, text)}` };
 }
 
 export function notAnObject(value: unknown): BadRecord {
   return {
     reason: 'not-an-object',
-    detail: `found ${describeValue(value)}, expected one JSON object for each record`,
+    detail: `found ${describeValue(value)}, expected one JSON object for each record${scalarFinding(value)}`,
   };
 }
 
-export function noTime(path: FieldPath, value: unknown, unitMs: 1 | 1000): BadRecord {
+/** `record` is the whole record, here and below: what it is may be why the field is not as expected. */
+export function noTime(
+  path: FieldPath,
+  value: unknown,
+  unitMs: 1 | 1000,
+  record: JsonObject,
+): BadRecord {
   const unit = unitName(unitMs);
   const expected = `ISO 8601 text or a number of ${unit} since 1970, of a year from 0 to 9999`;
   const hint = typeof value === 'number' ? likelyUnitHint(value, unitMs) : '';
-  return { reason: 'no-time', detail: `${found(path, value, expected)}${hint}` };
+  return { reason: 'no-time', detail: `${found(path, value, expected, record)}${hint}` };
 }
 
-export function noDedupeId(path: FieldPath, value: unknown): BadRecord {
-  return { reason: 'no-dedupe-id', detail: found(path, value, 'an id: a string or an integer') };
+export function noDedupeId(path: FieldPath, value: unknown, record: JsonObject): BadRecord {
+  const expected = 'an id: a string or an integer';
+  return { reason: 'no-dedupe-id', detail: found(path, value, expected, record) };
 }
 
-export function wrongType(path: FieldPath, value: unknown, expected: string): BadRecord {
-  return { reason: 'wrong-type', detail: found(path, value, expected) };
+export function wrongType(
+  path: FieldPath,
+  value: unknown,
+  expected: string,
+  record: JsonObject,
+): BadRecord {
+  return { reason: 'wrong-type', detail: found(path, value, expected, record) };
 }
 
 export function notFinite(path: FieldPath): BadRecord {
@@ -58,6 +82,23 @@ export function integerTooLarge(path: FieldPath): BadRecord {
   return { reason: 'integer-too-large', detail };
 }
 
-function found(path: FieldPath, value: unknown, expected: string): string {
-  return `field "${formatFieldPath(path)}": found ${describeValue(value)}, expected ${expected}`;
+function found(path: FieldPath, value: unknown, expected: string, record: JsonObject): string {
+  const envelope = envelopeOf(record);
+  const is = envelope === null ? '' : `; the record is ${envelope.name}: ${envelope.advice}`;
+  return `field "${formatFieldPath(path)}": found ${describeValue(value)}, expected ${expected}${is}`;
+}
+
+function finding(data: Uint8Array, text: string | null): string {
+  const is = foreignDataOf(data, text);
+  return is === null ? '' : `; ${is}`;
+}
+
+function scalarFinding(value: unknown): string {
+  if (Array.isArray(value) && value.length > 0) {
+    return '; have the producer put one record for each element';
+  }
+  if (typeof value === 'string' && /^\s*[{[]/.test(value)) {
+    return '; it is a string that holds JSON: the producer encodes twice';
+  }
+  return '';
 }

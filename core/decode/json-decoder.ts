@@ -52,14 +52,14 @@ class JsonDecoder implements RecordDecoder {
     try {
       text = this.#text.decode(data);
     } catch {
-      return bad.notUtf8();
+      return bad.notUtf8(data);
     }
     if (text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1);
     let value: unknown;
     try {
       value = JSON.parse(text);
     } catch {
-      return bad.notJson(text);
+      return bad.notJson(data, text);
     }
     return isObject(value) ? this.#read(value, fields) : bad.notAnObject(value);
   }
@@ -71,7 +71,7 @@ class JsonDecoder implements RecordDecoder {
     if (time !== null) {
       const found = valueAt(record, time.path);
       const timeMs = readEventTime(found, time.unitMs, this.#zone);
-      if (Number.isNaN(timeMs)) return bad.noTime(time.path, found, time.unitMs);
+      if (Number.isNaN(timeMs)) return bad.noTime(time.path, found, time.unitMs, record);
       fields.timeMs = timeMs;
       fields.isTimeNumber = typeof found === 'number';
     }
@@ -80,13 +80,13 @@ class JsonDecoder implements RecordDecoder {
       const found = valueAt(record, category);
       if (typeof found === 'string') fields.category = found;
       else if (found !== undefined && found !== null) {
-        return bad.wrongType(category, found, 'a string (the category)');
+        return bad.wrongType(category, found, 'a string (the category)', record);
       }
     }
     fields.dedupeId = null;
     if (dedupe !== null) {
       const found = valueAt(record, dedupe.path);
-      const problem = judgeId(dedupe.path, found);
+      const problem = judgeId(dedupe.path, found, record);
       if (problem !== null) return problem;
       // A string begins with a quote and no number does, so that "7" and 7 are two ids.
       fields.dedupeId = typeof found === 'string' ? `"${found}` : String(found);
@@ -111,8 +111,8 @@ class JsonDecoder implements RecordDecoder {
       if (found === undefined || found === null) values[index] = found;
       else if (use === 'counted') values[index] = true;
       else {
-        let problem = use === 'grouped' ? null : judgeNumber(path, found);
-        if (use !== 'added') problem ??= judgeGroup(path, found);
+        let problem = use === 'grouped' ? null : judgeNumber(path, found, record);
+        if (use !== 'added') problem ??= judgeGroup(path, found, record);
         if (problem !== null) return problem;
         values[index] = found === 0 ? 0 : (found as FieldValue);
       }
@@ -162,26 +162,29 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function judgeNumber(path: FieldPath, found: unknown): BadRecord | null {
-  if (typeof found !== 'number') return bad.wrongType(path, found, 'a number or null');
+function judgeNumber(path: FieldPath, found: unknown, record: JsonObject): BadRecord | null {
+  if (typeof found !== 'number') return bad.wrongType(path, found, 'a number or null', record);
   return Number.isFinite(found) ? null : bad.notFinite(path);
 }
 
-function judgeGroup(path: FieldPath, found: unknown): BadRecord | null {
+function judgeGroup(path: FieldPath, found: unknown, record: JsonObject): BadRecord | null {
   if (typeof found === 'string' || typeof found === 'boolean') return null;
   if (typeof found !== 'number') {
-    return bad.wrongType(path, found, 'a string, a number, a boolean or null');
+    return bad.wrongType(path, found, 'a string, a number, a boolean or null', record);
   }
   return judgeKeyNumber(path, found);
 }
 
-function judgeId(path: FieldPath, found: unknown): BadRecord | null {
+function judgeId(path: FieldPath, found: unknown, record: JsonObject): BadRecord | null {
   // An empty id would make every record that has one a duplicate of the first.
-  if (found === undefined || found === null || found === '') return bad.noDedupeId(path, found);
+  if (found === undefined || found === null || found === '')
+    return bad.noDedupeId(path, found, record);
   if (typeof found === 'string') return null;
   const problem = typeof found === 'number' ? judgeKeyNumber(path, found) : null;
   if (problem !== null) return problem;
-  return Number.isInteger(found) ? null : bad.wrongType(path, found, 'a string or an integer');
+  return Number.isInteger(found)
+    ? null
+    : bad.wrongType(path, found, 'a string or an integer', record);
 }
 
 /** A number that identifies something: JSON.parse rounds integers beyond 2^53, and two keys would become one. */

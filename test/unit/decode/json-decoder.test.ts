@@ -150,12 +150,24 @@ describe('fields by path', () => {
 
 describe('a record that is not JSON', () => {
   it.each([
-    ['', 'the record has no data'],
+    ['', 'the record has no data: the producer put an empty record'],
     ['hello', 'the data is not JSON: "hello"'],
-    ['{"a":1', 'the data is not JSON: "{\\"a\\":1"'],
-    ["{'a':1}", 'the data is not JSON: "{\'a\':1}"'],
-    ['{"a":1}{"a":2}', 'the data is not JSON: "{\\"a\\":1}{\\"a\\":2}"'],
-    ['{"a":NaN}', 'the data is not JSON: "{\\"a\\":NaN}"'],
+    [
+      '{"a":1',
+      'the data is not JSON: "{\\"a\\":1"; it is JSON that is cut off: its brackets or quotes are not closed',
+    ],
+    [
+      "{'a':1}",
+      'the data is not JSON: "{\'a\':1}"; its names are in single quotes, as Python prints a dict: json.dumps(…) writes JSON',
+    ],
+    [
+      '{"a":1}{"a":2}',
+      'the data is not JSON: "{\\"a\\":1}{\\"a\\":2}"; it is 2 JSON values in one record: have the producer put one record for each (Firehose and some agents join several)',
+    ],
+    [
+      '{"a":NaN}',
+      'the data is not JSON: "{\\"a\\":NaN}"; NaN, Infinity and undefined are no JSON: have the producer send null',
+    ],
     ['{"a":01}', 'the data is not JSON: "{\\"a\\":01}"'],
     ['{"a":"\n"}', 'the data is not JSON: "{\\"a\\":\\"\\n\\"}"'],
   ])('such as %j is told by its text, not by the runtime’s message', (text, detail) => {
@@ -165,9 +177,9 @@ describe('a record that is not JSON', () => {
   it('is shown by its two ends when it is long', () => {
     const detail = decode(flights, `{"a":"${'x'.repeat(5000)}`).bad?.detail ?? '';
     expect(detail).toMatch(
-      /^the data is not JSON: it begins with "\{\\"a\\":\\"x+" and ends with "x+"$/,
+      /^the data is not JSON: it begins with "\{\\"a\\":\\"x+" and ends with "x+"; it is JSON that is cut off: /,
     );
-    expect(detail.length).toBeLessThan(200);
+    expect(detail.length).toBeLessThan(250);
   });
 
   it.each([
@@ -180,7 +192,7 @@ describe('a record that is not JSON', () => {
   ])('may be no UTF-8 at all: %j', (bytes) => {
     expect(decode(flights, Uint8Array.from(bytes)).bad).toEqual({
       reason: 'not-json',
-      detail: 'the data is not UTF-8, and so not JSON',
+      detail: expect.stringMatching(/^the data is not UTF-8, and so not JSON(;|$)/),
     });
   });
 
@@ -195,7 +207,6 @@ describe('a record that is not JSON', () => {
 describe('a record that is no object', () => {
   it.each([
     ['[]', 'an empty array'],
-    ['[{"origin":"a"}]', 'an array'],
     ['"text"', '"text"'],
     ['5', '5'],
     ['null', 'null'],
