@@ -1,14 +1,16 @@
 /**
  * A user's records with what a simulation needs to know of each: its bytes, its own time, its key and its id.
  */
-import type { Plan } from '../core/definition/plan.ts';
+import { isJsonObject, valueAt } from '../core/decode/field-lookup.ts';
+import { parseFieldPath } from '../core/definition/field-path.ts';
+import type { FieldPath, Plan } from '../core/definition/plan.ts';
 import { RecordJudge } from '../simulation/recount-record.ts';
 import { calendarOf } from '../simulation/recount-time.ts';
 
 /** A record as an object, as JSON text, or as the bytes that a producer would put. */
 export type RecordInput = object | string | Uint8Array;
 
-/** The field whose value is the partition key, or a function of the record's index. */
+/** The field whose value is the partition key (dots reach into nested fields, `\.` is a dot in a name), or a function of the record's index. */
 export type PartitionKey = string | ((record: RecordInput, index: number) => string);
 
 export interface TimedRecord {
@@ -28,8 +30,7 @@ export function timedRecords(
   partitionKey: PartitionKey | undefined,
 ): TimedRecord[] {
   const judge = new RecordJudge(plan, calendarOf(plan.zone), 'none');
-  const field =
-    partitionKey ?? plan.views.find(({ groupBy }) => groupBy.length > 0)?.groupBy[0]?.name;
+  const path = typeof partitionKey === 'function' ? undefined : pathOf(plan, partitionKey);
   const timed: TimedRecord[] = [];
   for (const record of records) {
     const index = timed.length;
@@ -43,7 +44,8 @@ export function timedRecords(
       data,
     });
     const isRead = typeof judged !== 'string';
-    const key = typeof field === 'function' ? field(record, index) : keyOf(data, field);
+    const key =
+      typeof partitionKey === 'function' ? partitionKey(record, index) : keyOf(data, path);
     timed.push({
       index,
       data,
@@ -60,18 +62,27 @@ function bytesOf(record: RecordInput): Uint8Array {
   return Buffer.from(typeof record === 'string' ? record : JSON.stringify(record));
 }
 
-/** The text of a field at the top of a record; dots reach into objects. */
-function keyOf(data: Uint8Array, field: string | undefined): string | null {
-  if (field === undefined) return null;
-  let value: unknown;
+/** The text of the value at a path; null where there is none. */
+function keyOf(data: Uint8Array, path: FieldPath | undefined): string | null {
+  if (path === undefined) return null;
+  let record: unknown;
   try {
-    value = JSON.parse(Buffer.from(data).toString());
+    record = JSON.parse(Buffer.from(data).toString());
   } catch {
     return null;
   }
-  for (const name of field.split('.')) {
-    if (typeof value !== 'object' || value === null) return null;
-    value = Object.getOwnPropertyDescriptor(value, name)?.value;
-  }
+  const value = isJsonObject(record) ? valueAt(record, path) : undefined;
   return value === undefined || value === null ? null : String(value);
+}
+
+function pathOf(plan: Plan, partitionKey: string | undefined): FieldPath | undefined {
+  if (partitionKey === undefined) {
+    const field = plan.views.find(({ groupBy }) => groupBy.length > 0)?.groupBy[0]?.field;
+    return field === undefined ? undefined : plan.fields[field];
+  }
+  const path = parseFieldPath(partitionKey);
+  if (path !== null) return path;
+  throw new Error(
+    `the partition key '${partitionKey}' is no field: dots reach into nested fields, \\. is a dot in a name`,
+  );
 }

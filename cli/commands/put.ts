@@ -1,47 +1,80 @@
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import { Command } from 'commander';
-import { PARTITION_KEY_LENGTH_MAX } from '../../core/limits.ts';
-import { jsonOption, kinesisEndpointOption, pipelineOption } from '../option-values.ts';
-import { loadPipelineFile } from '../pipeline-file.ts';
+import { PathSample } from '../../core/decode/path-sample.ts';
+import type { Plan } from '../../core/definition/plan.ts';
+import { RECORD_BYTES_MAX } from '../../core/limits.ts';
+import {
+  jsonOption,
+  kinesisEndpointOption,
+  pipelineOption,
+  wholeNumber,
+} from '../option-values.ts';
+import { NO_KEY, PartitionKeys } from '../partition-key.ts';
+import { loadPipelineFile, PipelineFileError } from '../pipeline-file.ts';
 import { putFailureText } from '../put-failure.ts';
+import {
+  addRecordOptions,
+  RECORD_FILE_DESCRIPTION,
+  type RecordOptions,
+  readingOf,
+} from '../record-options.ts';
 import type { RecordProducer } from '../record-producer.ts';
+import { shown } from '../records/byte-source.ts';
+import {
+  type FileRecord,
+  type PlaceUnit,
+  RecordFileError,
+  tooLarge,
+} from '../records/file-record.ts';
+import type { RecordReading } from '../records/record-file.ts';
 import { UsageError } from '../usage-error.ts';
 
-interface PutOptions {
+interface PutOptions extends RecordOptions {
   readonly key: string;
   readonly stream?: string;
   readonly pipeline: string;
   readonly kinesisEndpoint: string;
   readonly aws?: boolean;
   readonly region?: string;
+  readonly fromLine: number;
   readonly json?: boolean;
 }
 
-/** Of records that have no readable value in the key field: they are sent, and the pipeline judges them. */
-const NO_KEY = '-';
 const PROGRESS_MS = 500;
-const FIELDS_SHOWN = 20;
+/** How long a record waits for others to go with. */
+const LINGER_MS = 200;
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 export function putCommand(): Command {
-  return new Command('put')
-    .description('put the records of a file into the stream')
-    .argument('<file>', 'an .ndjson, .csv or .parquet file, or - for NDJSON from stdin')
-    .requiredOption('--key <field>', 'the field whose value is the partition key')
+  const command = new Command('put')
+    .description('put the records of a file into the stream, as they are')
+    .argument('<file>', RECORD_FILE_DESCRIPTION)
+    .requiredOption(
+      '--key <field>',
+      'the field whose value is the partition key; dots reach into nested fields, \\. is a dot in a name',
+    )
     .option('--stream <name>', "the stream (default: the pipeline file's)")
     .addOption(pipelineOption())
     .addOption(kinesisEndpointOption())
     .option('--aws', "find the Kinesis API by AWS's own rules instead")
     .option('--region <name>', 'the AWS region')
-    .addOption(jsonOption())
-    .action(put);
+    .option(
+      '--from-line <number>',
+      'begin at this line (of Parquet the row, of a JSON array the element), to go on after a failure',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
+      1,
+    );
+  return addRecordOptions(command).addOption(jsonOption()).action(put);
 }
 
-async function put(path: string, options: PutOptions): Promise<void> {
-  const stream = options.stream ?? (await loadPipelineFile(options.pipeline)).stream;
+async function put(path: string, options: PutOptions, command: Command): Promise<void> {
+  const isFileNamed = command.getOptionValueSource('pipeline') !== 'default';
+  const plan = await planFor(options, isFileNamed);
+  const stream = options.stream ?? (plan as Plan).stream;
+  const keys = new PartitionKeys(options.key, shown(path));
   // Loaded here, so that no other command waits for the AWS SDK.
-  const [{ kinesisClient }, { recordsOf }, { RecordProducer }] = await Promise.all([
+  const [{ kinesisClient }, { RecordProducer }] = await Promise.all([
     import('../kinesis-client.ts'),
-    import('../record-file.ts'),
     import('../record-producer.ts'),
   ]);
   const client = kinesisClient({
@@ -50,77 +83,166 @@ async function put(path: string, options: PutOptions): Promise<void> {
     ...(options.region === undefined ? {} : { region: options.region }),
   });
   const onFailure = async () => false;
-  const producer = new RecordProducer({ client, stream, requestsMax: 1, onFailure });
-  const encoder = new TextEncoder();
-  let withoutKey = 0;
-  let keySeen = false;
+  const producer = new RecordProducer({
+    client,
+    stream,
+    requestsMax: 1,
+    lingerMs: LINGER_MS,
+    onFailure,
+  });
+  const reading = {
+    ...readingOf(options, plan, (text) => console.error(text)),
+    fromNumber: options.fromLine,
+  };
+  const run = new PutRun(path, reading, keys, producer);
   try {
-    const stopProgress = showProgress(producer);
-    try {
-      for await (const text of recordsOf(path)) {
-        const record = parseObject(text);
-        const key = record === null ? null : keyOf(record, options.key);
-        // Found out before anything is sent: a typo would put everything into one shard.
-        if (key === null && record !== null && !keySeen) refuseKey(record, options.key);
-        keySeen ||= key !== null;
-        if (key === null) withoutKey++;
-        await producer.put(key ?? NO_KEY, encoder.encode(text));
-      }
-      await producer.flush();
-    } finally {
-      stopProgress();
-    }
+    await run.run();
   } catch (error) {
-    throw await explain(error, producer, client, stream, options);
+    throw await explain(error, run, client, stream, options);
   } finally {
     client.destroy();
+    // A read of it may be under way still.
+    if (path === '-') process.stdin.destroy();
   }
-  report(producer, withoutKey, stream, options);
+  report(run, stream, options);
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function parseObject(text: string): JsonObject | null {
+/** The plan tells which columns of CSV are numbers. Null if it is not known: the stream alone does to put. */
+async function planFor(
+  { stream, pipeline }: PutOptions,
+  isFileNamed: boolean,
+): Promise<Plan | null> {
   try {
-    const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === 'object' ? (value as JsonObject) : null;
-  } catch {
+    const plan = await loadPipelineFile(pipeline);
+    return stream === undefined || plan.stream === stream ? plan : null;
+  } catch (error) {
+    if (stream === undefined || isFileNamed || !(error instanceof PipelineFileError)) throw error;
     return null;
   }
 }
 
-/** The first record that has fields has not this one. */
-function refuseKey(record: JsonObject, field: string): void {
-  if (Object.hasOwn(record, field)) return;
-  const names = Object.keys(record).slice(0, FIELDS_SHOWN).join(', ');
-  throw new UsageError(
-    `--key ${field}: the first record has no such field; it has ${names === '' ? 'none' : names}`,
-  );
+class PutRun {
+  readonly #path: string;
+  readonly #reading: RecordReading;
+  readonly #sample: PathSample | null;
+  readonly keys: PartitionKeys;
+  readonly producer: RecordProducer;
+  /** The signal that ended it early. */
+  stoppedBy: keyof typeof SIGNALS | null = null;
+  /** The newest record that was read. */
+  #unit: PlaceUnit = 'line';
+  #number: number;
+
+  constructor(path: string, reading: RecordReading, keys: PartitionKeys, producer: RecordProducer) {
+    this.#path = path;
+    this.#reading = reading;
+    this.#sample = reading.plan === null ? null : new PathSample(reading.plan);
+    this.#number = reading.fromNumber - 1;
+    this.keys = keys;
+    this.producer = producer;
+  }
+
+  get unit(): PlaceUnit {
+    return this.#unit;
+  }
+
+  /** Where another run goes on: from there on nothing is known to be in. */
+  get goOnFrom(): number {
+    return this.producer.firstUnacknowledged ?? this.#number + 1;
+  }
+
+  async run(): Promise<void> {
+    const { stop } = this.#reading;
+    this.producer.failed.catch((error: unknown) => stop.fail(error));
+    const stopWatching = onSignals((signal) => {
+      this.stoppedBy = signal;
+      stop.stop();
+    });
+    const stopProgress = showProgress(this.producer);
+    try {
+      await this.#putAll();
+      await this.producer.flush();
+    } finally {
+      stopProgress();
+      stopWatching();
+    }
+  }
+
+  async #putAll(): Promise<void> {
+    const { recordsOf } = await import('../records/record-file.ts');
+    try {
+      for await (const record of recordsOf(this.#path, this.#reading)) await this.#put(record);
+      this.#tellHints();
+    } catch (error) {
+      const isRefusal = error instanceof RecordFileError || error instanceof UsageError;
+      // What a stop has cut off is no fault of the file.
+      if (isRefusal && this.stoppedBy !== null) return;
+      // What came before a record that is refused is sent, and nothing after it.
+      if (isRefusal) await this.producer.flush();
+      throw error;
+    }
+  }
+
+  async #put(record: FileRecord): Promise<void> {
+    const { data, unit, number } = record;
+    this.#unit = unit;
+    const key = this.keys.keyOf(record);
+    const byteLength = data.byteLength + Buffer.byteLength(key);
+    if (byteLength > RECORD_BYTES_MAX) {
+      const where = `${shown(this.#path)}, ${unit} ${number}`;
+      throw tooLarge(where, byteLength.toLocaleString('en-US'), number);
+    }
+    if (this.#sample?.isFull === false) {
+      this.#sample.add(data);
+      if (this.#sample.isFull) this.#tellHints();
+    }
+    this.#number = number;
+    await this.producer.put(key, data, number);
+  }
+
+  /** Once: when the sample is full, or all records are read. */
+  #hintsAreTold = false;
+
+  #tellHints(): void {
+    if (this.#hintsAreTold) return;
+    this.#hintsAreTold = true;
+    for (const { text } of this.#sample?.hints({ withoutOther: false }) ?? []) {
+      this.#reading.tell(`warning: ${text}`);
+    }
+  }
 }
 
-function keyOf(record: JsonObject, field: string): string | null {
-  if (!Object.hasOwn(record, field)) return null;
-  const value = record[field];
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-    return null;
-  const key = String(value).slice(0, PARTITION_KEY_LENGTH_MAX);
-  return key === '' ? null : key;
+/** At the first signal `onSignal`; a second one ends the process at once. Returns what ends the watch. */
+function onSignals(onSignal: (signal: keyof typeof SIGNALS) => void): () => void {
+  let isFirst = true;
+  const watch = (signal: NodeJS.Signals) => {
+    if (!isFirst) process.exit(SIGNALS[signal as keyof typeof SIGNALS]);
+    isFirst = false;
+    onSignal(signal as keyof typeof SIGNALS);
+  };
+  for (const signal of Object.keys(SIGNALS)) process.on(signal, watch);
+  return () => {
+    for (const signal of Object.keys(SIGNALS)) process.off(signal, watch);
+  };
 }
 
-function report(
-  producer: RecordProducer,
-  withoutKey: number,
-  stream: string,
-  { key, json }: PutOptions,
-): void {
+function report(run: PutRun, stream: string, { key, json }: PutOptions): void {
+  const { producer, keys, stoppedBy } = run;
   const { acknowledgedCount, acknowledged } = producer;
+  const { withoutKey } = keys;
   const after = [...acknowledged].map(([shardId, sequence]) => `${shardId}:${sequence}`);
+  if (stoppedBy !== null) {
+    process.exitCode = SIGNALS[stoppedBy];
+    console.error(
+      `stopped by ${stoppedBy} after ${counted(acknowledgedCount)}: --from-line ${run.goOnFrom} goes on from there`,
+    );
+  }
   if (json) {
-    console.log(JSON.stringify({ put: acknowledgedCount, withoutKey, after }));
+    const stopped = stoppedBy === null ? {} : { stoppedBy, fromLine: run.goOnFrom };
+    console.log(JSON.stringify({ put: acknowledgedCount, withoutKey, after, ...stopped }));
     return;
   }
-  const noun = acknowledgedCount === 1 ? 'record' : 'records';
-  console.log(`put ${acknowledgedCount.toLocaleString('en-US')} ${noun} into ${stream}`);
+  console.log(`put ${counted(acknowledgedCount)} into ${stream}`);
   if (withoutKey > 0) {
     console.log(
       `${withoutKey} had no readable '${key}' and went under the partition key '${NO_KEY}'`,
@@ -133,18 +255,40 @@ function report(
   }
 }
 
+function counted(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'record' : 'records'}`;
+}
+
 async function explain(
   error: unknown,
-  { acknowledgedCount }: RecordProducer,
+  run: PutRun,
   client: KinesisClient,
   stream: string,
   { aws = false, kinesisEndpoint }: PutOptions,
 ): Promise<Error> {
+  const { acknowledgedCount } = run.producer;
   if (error instanceof UsageError) return error;
-  const done = `${acknowledgedCount.toLocaleString('en-US')} records were acknowledged before it`;
+  if (error instanceof RecordFileError) return refused(error, run);
+  const done = `${counted(acknowledgedCount)} ${acknowledgedCount === 1 ? 'was' : 'were'} acknowledged before it`;
   const region = await client.config.region().catch(() => null);
   const target = { aws, kinesisEndpoint, stream, region };
-  return new Error(putFailureText(error, target, done), { cause: error });
+  const text = putFailureText(error, target, done);
+  const from = `--from-line ${run.goOnFrom} goes on from ${run.unit} ${run.goOnFrom}; a request that failed may be in all the same, and what is put twice counts once where the pipeline has dedupe`;
+  return new Error(acknowledgedCount === 0 ? text : `${text}\n  ${from}`, { cause: error });
+}
+
+function refused(error: RecordFileError, { producer, unit }: PutRun): Error {
+  const { acknowledgedCount } = producer;
+  const { number } = error;
+  const done =
+    acknowledgedCount === 0
+      ? 'nothing was put'
+      : `${counted(acknowledgedCount)} before it ${acknowledgedCount === 1 ? 'was' : 'were'} put, and nothing after it`;
+  const next =
+    number === null || acknowledgedCount === 0
+      ? ''
+      : `: --from-line ${number} goes on once it is mended, --from-line ${number + 1} without that ${unit}`;
+  return new Error(`${error.message}\n  ${done}${next}`, { cause: error });
 }
 
 /** On a terminal, a line that says how far it is. Returns what ends that. */

@@ -4,8 +4,14 @@ import { type Delays, delayDraw, InvalidDelay } from '../../testing/delays.ts';
 import type { SimulateOptions } from '../../testing/simulate.ts';
 import { jsonOption, pipelineOption, wholeNumber } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
+import {
+  addRecordOptions,
+  RECORD_FILE_DESCRIPTION,
+  type RecordOptions,
+  readingOf,
+} from '../record-options.ts';
 
-interface SimulateCommandOptions {
+interface SimulateCommandOptions extends RecordOptions {
   readonly pipeline: string;
   readonly records: string;
   readonly seeds: number;
@@ -25,13 +31,10 @@ const SHARDS_MAX = 64;
 const SEEDS_MAX = 100_000;
 
 export function simulateCommand(): Command {
-  return new Command('simulate')
+  const command = new Command('simulate')
     .description('run a pipeline on records in a simulated world, and say what its settings cost')
     .addOption(pipelineOption())
-    .requiredOption(
-      '--records <file>',
-      'an .ndjson, .csv or .parquet file, or - for NDJSON from stdin',
-    )
+    .requiredOption('--records <file>', RECORD_FILE_DESCRIPTION)
     .option('--seeds <count>', 'how many seeds, from 1 on', wholeNumber(1, SEEDS_MAX), 20)
     .option('--seed <number>', 'this seed only', wholeNumber(0, Number.MAX_SAFE_INTEGER))
     .option(
@@ -59,24 +62,24 @@ export function simulateCommand(): Command {
       'records of the file that are read',
       wholeNumber(1, LIMIT_MAX),
       LIMIT_DEFAULT,
-    )
-    .addOption(jsonOption())
-    .action(run);
+    );
+  return addRecordOptions(command).addOption(jsonOption()).action(run);
 }
 
 async function run(options: SimulateCommandOptions): Promise<void> {
   const plan = await loadPipelineFile(options.pipeline);
   // Loaded here, so that no other command waits for them.
   const [{ recordsOf }, { simulate }] = await Promise.all([
-    import('../record-file.ts'),
+    import('../records/record-file.ts'),
     import('../../testing/simulate.ts'),
   ]);
-  const records: string[] = [];
+  const records: Uint8Array[] = [];
   let isWhole = true;
-  for await (const record of recordsOf(options.records)) {
+  const reading = readingOf(options, plan, (text) => console.error(text));
+  for await (const { data } of recordsOf(options.records, reading)) {
     isWhole = records.length < options.limit;
     if (!isWhole) break;
-    records.push(record);
+    records.push(data);
   }
   const { seed, delay: delays, retries: resent, key } = options;
   const simulated: SimulateOptions = {

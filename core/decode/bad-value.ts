@@ -7,12 +7,11 @@ import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath } from '../definition/plan.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import { envelopeOf } from './envelope.ts';
+import type { JsonObject } from './field-lookup.ts';
 import { foreignDataOf } from './foreign-data.ts';
 import type { BadRecord } from './record-decoder.ts';
 
 const EXCERPT_LENGTH = 40;
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 export function notUtf8(data: Uint8Array): BadRecord {
   return {

@@ -1,6 +1,7 @@
 /**
  * JSON objects that a service puts around what a producer meant as the record. Each is told by names that it always has.
  */
+import type { JsonObject } from './field-lookup.ts';
 
 export interface Envelope {
   /** What it is, with its article. */
@@ -8,8 +9,6 @@ export interface Envelope {
   /** What to do about it. */
   readonly advice: string;
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 const UNWRAP = 'put a Lambda function or a pipe between that puts what is inside';
 

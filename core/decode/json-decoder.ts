@@ -10,6 +10,7 @@ import type { AggregateKind, FieldPath, Plan } from '../definition/plan.ts';
 import { readEventTime } from '../time/event-time.ts';
 import { Zone } from '../time/zone.ts';
 import * as bad from './bad-value.ts';
+import { isJsonObject, type JsonObject, valueAt } from './field-lookup.ts';
 import type { BadRecord, FieldValue, RecordDecoder, RecordFields } from './record-decoder.ts';
 
 /** A decoder for the records of a plan's stream. It may be used for any number of records and `RecordFields`. */
@@ -27,8 +28,6 @@ const STRENGTH: Record<FieldUse, number> = {
   added: 3,
   'grouped-and-added': 4,
 };
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 class JsonDecoder implements RecordDecoder {
   readonly #plan: Plan;
@@ -61,7 +60,7 @@ class JsonDecoder implements RecordDecoder {
     } catch {
       return bad.notJson(data, text);
     }
-    return isObject(value) ? this.#read(value, fields) : bad.notAnObject(value);
+    return isJsonObject(value) ? this.#read(value, fields) : bad.notAnObject(value);
   }
 
   #read(record: JsonObject, fields: RecordFields): BadRecord | null {
@@ -145,21 +144,6 @@ function usesOf(plan: Plan, category: string | null): FieldUse[] {
 
 function useBy(kind: AggregateKind): FieldUse {
   return kind === 'count' ? 'counted' : 'added';
-}
-
-/** The value at a path through own properties of objects, or undefined. */
-function valueAt(record: JsonObject, path: FieldPath): unknown {
-  let value: unknown = record;
-  for (let index = 0; index < path.length; index++) {
-    const name = path[index] as string;
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
-  return value;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function judgeNumber(path: FieldPath, found: unknown, record: JsonObject): BadRecord | null {

@@ -6,8 +6,10 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const OPENING: readonly number[] = [0x7b, 0x5b];
-const CLOSING: readonly number[] = [0x7d, 0x5d];
+const OPENING_BRACE = 0x7b;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACE = 0x7d;
+const CLOSING_BRACKET = 0x5d;
 
 /** What JSON calls whitespace: space, TAB, LF and CR. */
 export function isJsonSpace(byte: number | undefined): boolean {
@@ -43,8 +45,8 @@ export class JsonValueScanner {
           if (this.#depth === 0) return index + 1;
         }
       } else if (byte === QUOTE) this.#isInString = true;
-      else if (OPENING.includes(byte)) this.#depth++;
-      else if (CLOSING.includes(byte)) {
+      else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) this.#depth++;
+      else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
         // One that closes nothing ends a number or a name before it.
         if (this.#depth === 0) return index;
         this.#depth--;

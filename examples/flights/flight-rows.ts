@@ -3,7 +3,7 @@
  * `vega-datasets`.
  */
 import { fileURLToPath } from 'node:url';
-import { parquetColumns } from '../../cli/record-file.ts';
+import { parquetColumns } from '../../cli/records/parquet-columns.ts';
 
 export interface Flight {
   /** The row's number: what makes a resent row known. */

@@ -102,3 +102,92 @@ describe('a record producer', () => {
     expect([...producer.acknowledged]).toEqual([[SHARD, '100']]);
   });
 });
+
+describe('a slow source', () => {
+  it('has each record sent once it has waited long enough', async () => {
+    const { client, requests } = trialClient(taken);
+    const options = {
+      client,
+      stream: 's',
+      requestsMax: 1,
+      lingerMs: 5,
+      onFailure: async () => false,
+    };
+    const producer = new RecordProducer(options);
+    await producer.put('a', new Uint8Array(1));
+    await producer.put('b', new Uint8Array(1));
+    await expect.poll(() => producer.acknowledgedCount).toBe(2);
+    await producer.put('c', new Uint8Array(1));
+    await expect.poll(() => producer.acknowledgedCount).toBe(3);
+
+    expect(requests).toEqual([['a', 'b'], ['c']]);
+  });
+
+  it('hears of a failure while it waits for the next record', async () => {
+    const { client } = trialClient(() => {
+      throw new Error('gone');
+    });
+    const options = {
+      client,
+      stream: 's',
+      requestsMax: 1,
+      lingerMs: 5,
+      onFailure: async () => false,
+    };
+    const producer = new RecordProducer(options);
+    await producer.put('a', new Uint8Array(1), 1);
+
+    await expect(producer.failed).rejects.toThrow('gone');
+    await expect(producer.put('b', new Uint8Array(1), 2)).rejects.toThrow('gone');
+  });
+});
+
+describe('records that were not acknowledged', () => {
+  it('are known by the first of them, also where later ones were taken', async () => {
+    const { client } = trialClient((all, request) => {
+      if (request === 2) throw new Error('gone');
+      return taken(all).map((answer, index) => (request === 1 && index === 3 ? {} : answer));
+    });
+    const options = {
+      client,
+      stream: 's',
+      requestsMax: 1,
+      backoffMs: 1,
+      onFailure: async () => false,
+    };
+    const producer = new RecordProducer(options);
+    for (let number = 1; number <= 500; number++)
+      await producer.put('k', new Uint8Array(1), number);
+    await producer.flush();
+    expect(producer.firstUnacknowledged).toBeNull();
+    for (let number = 501; number <= 600; number++) {
+      await producer.put('k', new Uint8Array(1), number);
+    }
+
+    await expect(producer.flush()).rejects.toThrow('gone');
+    expect(producer).toMatchObject({ firstUnacknowledged: 504, acknowledgedCount: 599 });
+  });
+
+  it('are sent again until the stream takes none for long, and then it says why', async () => {
+    const { client, requests } = trialClient((all) =>
+      all.map(() => ({
+        ErrorCode: 'ProvisionedThroughputExceededException',
+        ErrorMessage: 'slow',
+      })),
+    );
+    const options = {
+      client,
+      stream: 's',
+      requestsMax: 1,
+      backoffMs: 0,
+      onFailure: async () => false,
+    };
+    const producer = new RecordProducer(options);
+    await producer.put('a', new Uint8Array(1), 1);
+
+    await expect(producer.flush()).rejects.toThrow(
+      'the stream takes no record: ProvisionedThroughputExceededException slow',
+    );
+    expect(requests).toHaveLength(13);
+  });
+});

@@ -1,0 +1,295 @@
+/**
+ * Rows of CSV by RFC 4180, strictly: a quote stands around a whole field or, doubled, in a quoted one. LF and CR LF end a row.
+ * Lines are counted here, in bytes, as the parser counts a CR in a quoted field as a line of its own.
+ */
+import { isUtf8 } from 'node:buffer';
+import { type CsvError, type Options, type Parser, parse } from 'csv-parse';
+import { type Chunks, shown } from './byte-source.ts';
+import { RecordFileError } from './file-record.ts';
+import type { SourceStop } from './source-stop.ts';
+
+export interface CsvRow {
+  /** Null for a field of no characters and no quotes, and for one that has the text of none. */
+  readonly fields: readonly (string | null)[];
+  /** Where it begins. */
+  readonly line: number;
+}
+
+export interface CsvReading {
+  /** For messages; `-` is stdin. */
+  readonly name: string;
+  /** One character; null finds out. */
+  readonly delimiter: string | null;
+  /** What a cell says that has no value, besides nothing at all. */
+  readonly nullText: string | null;
+  /** Lines between the header and this one are passed over, whatever is wrong with them. */
+  readonly fromNumber: number;
+  /** Told of a delimiter that was found out and is no comma. */
+  readonly tell: (text: string) => void;
+  /** Where the source is stopped, its last row is cut off, and does not come. */
+  readonly stop: SourceStop;
+}
+
+/** Characters of one row; a quote that is never closed would otherwise take the rest of the file into memory. */
+const ROW_LENGTH_MAX = 2 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+const QUOTE = 0x22;
+const MARK = Buffer.from('\uFEFF');
+
+export async function* csvRows(chunks: Chunks, reading: CsvReading): AsyncGenerator<CsvRow> {
+  const file = shown(reading.name);
+  let rows: RowParser | null = null;
+  for await (const block of textBlocks(chunks, file, reading)) {
+    rows ??= new RowParser(
+      file,
+      reading.delimiter ?? delimiterOf(block, file, reading.tell),
+      reading,
+    );
+    yield* await rows.parse(block);
+  }
+  if (rows !== null && !reading.stop.isStopped) yield* await rows.end();
+}
+
+class RowParser {
+  readonly #file: string;
+  readonly #parser: Parser;
+  #rows: CsvRow[] = [];
+  #failure: CsvError | null = null;
+  /** On which the next row begins. */
+  #line = 1;
+  /** Offsets after line feeds; the first so many lie before the next row. */
+  #lineStarts: number[] = [];
+  #passed = 0;
+  #parsedBytes = 0;
+
+  constructor(
+    file: string,
+    delimiter: string,
+    { nullText, fromNumber }: Pick<CsvReading, 'nullText' | 'fromNumber'>,
+  ) {
+    this.#file = file;
+    const isNull = (value: string, quoting: boolean) =>
+      value === nullText || (value === '' && !quoting);
+    let isHeader = true;
+    const options: Options<(string | null)[]> = {
+      delimiter,
+      record_delimiter: ['\r\n', '\n'],
+      // Judged by who has the header.
+      relax_column_count: true,
+      max_record_size: ROW_LENGTH_MAX,
+      cast: (value, { quoting }) => (isNull(value, quoting) ? null : value),
+      on_record: (fields, { bytes }) => {
+        this.#rows.push({ fields, line: this.#line });
+        this.#moveTo(bytes);
+        if (isHeader) this.#line = Math.max(this.#line, fromNumber);
+        isHeader = false;
+        return null;
+      },
+    };
+    this.#parser = parse(options as Options);
+    this.#parser.on('error', (error: CsvError) => {
+      this.#failure ??= error;
+    });
+    this.#parser.resume();
+  }
+
+  /** The rows that end in `block`. */
+  async parse(block: Buffer): Promise<CsvRow[]> {
+    this.#lineStarts.splice(0, this.#passed);
+    this.#passed = 0;
+    for (let at = block.indexOf(LINE_FEED); at >= 0; at = block.indexOf(LINE_FEED, at + 1)) {
+      this.#lineStarts.push(this.#parsedBytes + at + 1);
+    }
+    this.#parsedBytes += block.length;
+    return this.#after(new Promise((resolve) => this.#parser.write(block, () => resolve())));
+  }
+
+  async end(): Promise<CsvRow[]> {
+    const closed = new Promise<void>((resolve) => this.#parser.once('close', resolve));
+    this.#parser.end();
+    return this.#after(closed);
+  }
+
+  /** What came before a failure is told first: the failure comes with the next call. */
+  async #after(parsing: Promise<void>): Promise<CsvRow[]> {
+    if (this.#failure !== null) throw this.#refusal(this.#failure);
+    await parsing;
+    const rows = this.#rows;
+    this.#rows = [];
+    if (this.#failure !== null && rows.length === 0) throw this.#refusal(this.#failure);
+    return rows;
+  }
+
+  #moveTo(offset: number): void {
+    const starts = this.#lineStarts;
+    while (this.#passed < starts.length && (starts[this.#passed] as number) <= offset) {
+      this.#passed++;
+      this.#line++;
+    }
+  }
+
+  #refusal({ code, column, message }: CsvError): RecordFileError {
+    const field = typeof column === 'number' ? `field ${column + 1}` : 'a field';
+    const where = `${this.#file}, the row that begins on line ${this.#line}, ${field}`;
+    return new RecordFileError(`${where}: ${EXPLAINED[code] ?? message}`, this.#line);
+  }
+}
+
+const EXPLAINED: Readonly<Record<string, string>> = {
+  INVALID_OPENING_QUOTE:
+    'it has a quote inside and none around it. RFC 4180 wants quotes around such a field, and the ones inside doubled: "say ""hi"""',
+  CSV_INVALID_CLOSING_QUOTE:
+    'after its closing quote more follows. RFC 4180 wants a quote inside a quoted field doubled: "say ""hi"""',
+  CSV_QUOTE_NOT_CLOSED: 'its opening quote is never closed',
+  CSV_MAX_RECORD_SIZE: `the row has more than ${ROW_LENGTH_MAX.toLocaleString('en-US')} characters: probably an opening quote that is never closed`,
+};
+
+/**
+ * The bytes in blocks of whole lines, without the mark at the start and without the lines that are passed over; the first has
+ * the header. Text that is no UTF-8 is refused with line and column: other characters would stand in its place.
+ */
+async function* textBlocks(
+  chunks: Chunks,
+  file: string,
+  { fromNumber, stop }: Pick<CsvReading, 'fromNumber' | 'stop'>,
+): AsyncGenerator<Buffer> {
+  let line = 1;
+  for await (const lines of wholeLines(chunks, file, stop)) {
+    let block = lines;
+    const first = line;
+    line += countOf(LINE_FEED, lines);
+    if (first === 1) {
+      if (block.subarray(0, MARK.length).equals(MARK)) block = block.subarray(MARK.length);
+      const headerEnd = endOfHeader(block);
+      yield checked(block.subarray(0, headerEnd), file, 1);
+      const rest = block.subarray(headerEnd);
+      const headerLines = countOf(LINE_FEED, block.subarray(0, headerEnd));
+      const kept = withoutLines(rest, fromNumber - 1 - headerLines);
+      if (kept.length > 0) yield checked(kept, file, Math.max(1 + headerLines, fromNumber));
+    } else {
+      const kept = withoutLines(block, fromNumber - first);
+      if (kept.length > 0) yield checked(kept, file, Math.max(first, fromNumber));
+    }
+  }
+}
+
+async function* wholeLines(chunks: Chunks, file: string, stop: SourceStop): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  let lines = 0;
+  for await (const chunk of chunks) {
+    held = held.length === 0 ? Buffer.from(chunk) : Buffer.concat([held, chunk]);
+    const end = held.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0 && held.length > ROW_LENGTH_MAX) throw tooLongLine(held, file, lines + 1);
+    const block = held.subarray(0, end);
+    lines += countOf(LINE_FEED, block);
+    if (end > 0) yield block;
+    held = held.subarray(end);
+  }
+  if (held.length > 0 && !stop.isStopped) yield held;
+}
+
+/** After the line that ends the first row: quotes are in pairs there. */
+function endOfHeader(block: Buffer): number {
+  let isQuoted = false;
+  for (const [index, byte] of block.entries()) {
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    else if (byte === LINE_FEED && !isQuoted) return index + 1;
+  }
+  return block.length;
+}
+
+function withoutLines(block: Buffer, count: number): Buffer {
+  let from = 0;
+  for (let left = count; left > 0; left--) {
+    const end = block.indexOf(LINE_FEED, from);
+    if (end < 0) return block.subarray(block.length);
+    from = end + 1;
+  }
+  return block.subarray(from);
+}
+
+function countOf(wanted: number, block: Buffer): number {
+  let count = 0;
+  for (let at = block.indexOf(wanted); at >= 0; at = block.indexOf(wanted, at + 1)) count++;
+  return count;
+}
+
+function checked(block: Buffer, file: string, firstLine: number): Buffer {
+  if (!isUtf8(block)) throw notUtf8(block, file, firstLine - 1);
+  return block;
+}
+
+function notUtf8(block: Buffer, file: string, linesBefore: number): RecordFileError {
+  let line = linesBefore;
+  for (let from = 0; from < block.length; ) {
+    line++;
+    const end = block.indexOf(LINE_FEED, from) + 1 || block.length;
+    const bytes = block.subarray(from, end);
+    if (!isUtf8(bytes)) {
+      return new RecordFileError(
+        `${file}, line ${line}, column ${columnOfBadByte(bytes)}: the text is not UTF-8. If it is Latin-1: iconv -f WINDOWS-1252 -t UTF-8`,
+        line,
+      );
+    }
+    from = end;
+  }
+  return new RecordFileError(`${file} is not UTF-8`, line);
+}
+
+/** In characters, from 1 on. */
+function columnOfBadByte(bytes: Buffer): number {
+  let end = 1;
+  const stream = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for (; end <= bytes.length; end++)
+      stream.decode(bytes.subarray(end - 1, end), { stream: true });
+  } catch {
+    // That byte is it, or ends a character that began before it.
+  }
+  return (
+    bytes
+      .subarray(0, end - 1)
+      .toString('utf8')
+      .replace(/\uFFFD$/, '').length + 1
+  );
+}
+
+function tooLongLine(held: Buffer, file: string, line: number): RecordFileError {
+  const isOldMac = held.includes('\r');
+  const what = isOldMac
+    ? "it has CRs and no line feeds: tr '\\r' '\\n' makes lines of it"
+    : `it has more than ${ROW_LENGTH_MAX.toLocaleString('en-US')} bytes`;
+  return new RecordFileError(`${file}, line ${line}: ${what}`, line);
+}
+
+const DELIMITERS: Readonly<Record<string, string>> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'TABs',
+  '|': 'vertical bars',
+};
+
+/** By the header: the one that stands most often outside of quotes. */
+function delimiterOf(block: Buffer, file: string, tell: (text: string) => void): string {
+  const text = block.toString('utf8');
+  const header = /^(?:"(?:[^"]|"")*"|[^"\n])*/.exec(text)?.[0] ?? '';
+  const bare = header.replace(/"(?:[^"]|"")*"/g, '');
+  const counts = Object.keys(DELIMITERS)
+    .map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }))
+    .sort((a, b) => b.count - a.count);
+  const [first, second] = counts;
+  if (first === undefined || first.count === 0) return ',';
+  if (first.count === second?.count) {
+    const names = `${DELIMITERS[first.delimiter]} or ${DELIMITERS[second.delimiter]}`;
+    throw new RecordFileError(
+      `${file}, line 1: its fields may be separated by ${names}: say it with --delimiter`,
+      1,
+    );
+  }
+  if (first.delimiter !== ',') {
+    tell(
+      `${file}: its fields are separated by ${DELIMITERS[first.delimiter]} (--delimiter says otherwise)`,
+    );
+  }
+  return first.delimiter;
+}

@@ -1,0 +1,21 @@
+/**
+ * Values in a record by field path: own properties of objects only, whatever their names.
+ */
+import type { FieldPath } from '../definition/plan.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The value at a path, or undefined; what lies inside an array or a scalar is absent. */
+export function valueAt(record: JsonObject, path: FieldPath): unknown {
+  let value: unknown = record;
+  for (let index = 0; index < path.length; index++) {
+    const name = path[index] as string;
+    if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
