@@ -13,6 +13,7 @@ import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-s
 import { LocalPlanRegistry } from '../adapters/local/store/local-plan-registry.ts';
 import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { sliceIdOf } from '../core/checkpoint/names.ts';
+import { PathSample } from '../core/decode/path-sample.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import type { Position } from '../core/position.ts';
 import { type Activation, activatePlan } from '../core/task/plan-activation.ts';
@@ -69,6 +70,8 @@ export class DevRuntime {
   readonly #startedMs = performance.now();
   /** Carries the active plan. */
   #deployment: Deployment;
+  /** Of the records that were put since the active plan came. */
+  #sample: PathSample;
   #mapping: EventSourceMapping | null = null;
   #ticker: SliceTicker | null = null;
   #server: PortServer | null = null;
@@ -121,6 +124,7 @@ export class DevRuntime {
     this.#heads = new SliceHeads(stream, new LocalCheckpointStore(database), objects);
     this.#plans = new LocalPlanRegistry(this.#database);
     this.#deployment = new Deployment(plan, options);
+    this.#sample = new PathSample(plan);
     this.#heartbeats = new Heartbeats(this.#stream, (error) =>
       onEvent({ kind: 'heartbeat-failed', error }),
     );
@@ -217,6 +221,7 @@ export class DevRuntime {
     }
     // What runs under the plan before may still commit: a slice goes over at its next invocation.
     this.#deployment = next;
+    this.#sample = new PathSample(plan);
     this.#heartbeats.follow(plan.idleMs);
     await before.close(next);
     await this.#ticker?.tickAll();
@@ -255,8 +260,17 @@ export class DevRuntime {
   #routes(): Route[] {
     const { region } = this.#options;
     return [
-      kinesisRoute({ stream: this.#stream, clock: systemClock, region }),
-      ...queryRoutes((event, signal) => this.#deployment.query(event, signal)),
+      kinesisRoute({
+        stream: this.#stream,
+        clock: systemClock,
+        region,
+        onAppended: (entries) => {
+          for (const { data } of this.#sample.isFull ? [] : entries) this.#sample.add(data);
+        },
+      }),
+      ...queryRoutes((event, signal) => this.#deployment.query(event, signal), {
+        hints: () => this.#sample.hints({ withoutOther: false }),
+      }),
       checkpointRoute(() => this.#checkpoint()),
       redriveRoute({
         invoke: (payload) => this.#deployment.query(payload),

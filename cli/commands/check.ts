@@ -1,26 +1,70 @@
 import { Command } from 'commander';
 import { formatHours } from '../../core/definition/duration.ts';
+import { formatFieldPath } from '../../core/definition/field-path.ts';
 import type { Plan, ViewPlan, WindowPlan } from '../../core/definition/plan.ts';
 import { planToJson } from '../../core/definition/plan-json.ts';
 import { jsonOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
+import {
+  addRecordOptions,
+  RECORD_FILE_DESCRIPTION,
+  type RecordOptions,
+  readingOf,
+} from '../record-options.ts';
+import type { RecordTrial } from '../record-trial.ts';
+
+interface CheckOptions extends RecordOptions {
+  readonly pipeline: string;
+  readonly records?: string;
+  readonly json?: boolean;
+}
 
 export function checkCommand(): Command {
-  return new Command('check')
+  const command = new Command('check')
     .description('read a pipeline file and say what it means, or what is wrong with it')
     .addOption(pipelineOption())
-    .addOption(jsonOption())
-    .action(async (options: { pipeline: string; json?: boolean }) => {
-      const plan = await loadPipelineFile(options.pipeline);
-      if (options.json)
-        console.log(JSON.stringify({ hash: plan.hash, ...planToJson(plan) }, null, 2));
-      else console.log(describePlan(plan, options.pipeline));
-    });
+    .option('--records <file>', `try it on the first records of ${RECORD_FILE_DESCRIPTION}`);
+  return addRecordOptions(command).addOption(jsonOption()).action(check);
+}
+
+async function check(options: CheckOptions): Promise<void> {
+  const plan = await loadPipelineFile(options.pipeline);
+  const trial =
+    options.records === undefined ? null : await tryRecords(plan, options.records, options);
+  if (options.json) {
+    const records = trial === null ? {} : { records: trial };
+    console.log(JSON.stringify({ hash: plan.hash, ...planToJson(plan), ...records }, null, 2));
+  } else {
+    console.log(describePlan(plan, options.pipeline));
+    if (trial !== null) console.log(describeTrial(trial));
+  }
+  if (trial !== null && !trial.isSound) process.exitCode = 1;
+}
+
+async function tryRecords(plan: Plan, path: string, options: RecordOptions): Promise<RecordTrial> {
+  const { recordTrial } = await import('../record-trial.ts');
+  return recordTrial(
+    plan,
+    path,
+    readingOf(options, plan, (text) => console.error(text)),
+  );
+}
+
+function describeTrial({ records, file, refused, hints }: RecordTrial): string {
+  const bad = refused.reduce((sum, { records: count }) => sum + count, 0);
+  return [
+    `${file}: ${bad === 0 ? 'all' : records - bad} of the first ${records} records can be counted`,
+    ...refused.map(
+      ({ reason, records: count, unit, number, detail }) =>
+        `  ${reason}: ${count}, the first on ${unit} ${number}: ${detail}`,
+    ),
+    ...hints.map(({ text }) => `  warning: ${text}`),
+  ].join('\n');
 }
 
 function describePlan(plan: Plan, path: string): string {
   const views = plan.views.map((view) => `  ${view.name}: ${describeView(view)}`);
-  const dedupe = plan.dedupe === null ? [] : [`  dedupe by ${plan.dedupe.path.join('.')}`];
+  const dedupe = plan.dedupe === null ? [] : [`  dedupe by ${formatFieldPath(plan.dedupe.path)}`];
   return [
     `${path} is sound: pipeline '${plan.name}' over stream '${plan.stream}', plan ${plan.hash.slice(0, 8)}`,
     ...dedupe,

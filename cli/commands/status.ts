@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { PathHint } from '../../core/decode/path-sample.ts';
 import { awsOption, jsonOption, queryUrlOption, regionOption } from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type PlaceOptions, queryPlace } from '../query-place.ts';
@@ -19,6 +20,8 @@ export interface Status {
     readonly entries: number;
     readonly stateBytes: number;
   }[];
+  /** Of `tidemark dev`: paths of the plan that found nothing in the first records that were put. */
+  readonly hints?: readonly PathHint[];
 }
 
 export function statusCommand(): Command {
@@ -56,5 +59,6 @@ function describeStatus(status: Status): string {
     `pipeline ${status.pipeline}, plan ${status.plan.ordinal} (${status.plan.hash.slice(0, 8)}), watermark ${status.watermark ?? 'none yet'}`,
     `records: ${records.join(', ')}`,
     formatTable(columns, rows),
+    ...(status.hints ?? []).map(({ text }) => `warning: ${text}`),
   ].join('\n');
 }

@@ -129,12 +129,15 @@ function brokenJson(data: Uint8Array, text: string): string | null {
   if (/[:,[]\s*-?(NaN|Infinity|undefined)\b/.test(text)) {
     return 'NaN, Infinity and undefined are no JSON: have the producer send null';
   }
-  const start = skipMark(data);
-  if (new JsonValueScanner().end(data, skipJsonSpace(data, start)) < 0) {
+  const start = skipJsonSpace(data, skipMark(data));
+  if (JSON_START.test(text) && new JsonValueScanner().end(data, start) < 0) {
     return 'it is JSON that is cut off: its brackets or quotes are not closed';
   }
   return null;
 }
+
+/** An object with a member, or an array of objects: what begins so was meant to be JSON. */
+const JSON_START = /^(\{\s*"[^"]*"\s*:|\[\s*\{)/;
 
 /** Several JSON values, one after the other or one on each line. Only claimed where each of them is JSON. */
 function severalValues(data: Uint8Array): string | null {

@@ -18,10 +18,16 @@ interface Waiting {
 
 export class AppendQueue {
   readonly #stream: LocalStream;
+  readonly #onAppended: (entries: readonly StreamEntry[]) => void;
   #waiting: Waiting[] = [];
 
-  constructor(stream: LocalStream) {
+  /** `onAppended` sees what is on disk. */
+  constructor(
+    stream: LocalStream,
+    onAppended: (entries: readonly StreamEntry[]) => void = () => {},
+  ) {
     this.#stream = stream;
+    this.#onAppended = onAppended;
   }
 
   /** Resolves when the records are on disk; rejects if none of them is. */
@@ -53,12 +59,14 @@ export class AppendQueue {
 
   #appendGroup(group: readonly Waiting[]): void {
     try {
-      const appended = this.#stream.append(group.flatMap(({ entries }) => entries));
+      const all = group.flatMap(({ entries }) => entries);
+      const appended = this.#stream.append(all);
       let from = 0;
       for (const { entries, resolve } of group) {
         resolve(appended.slice(from, from + entries.length));
         from += entries.length;
       }
+      this.#onAppended(all);
     } catch (error) {
       for (const { reject } of group) reject(error);
     }

@@ -2,7 +2,7 @@
  * The Kinesis Data Streams API over one local stream: `POST /` in AWS JSON 1.1, with Kinesis's limits, validation and error
  * names. Any credentials are taken, none are needed. Throughput quotas are not enforced.
  */
-import type { LocalStream } from '../../adapters/local/stream/local-stream.ts';
+import type { LocalStream, StreamEntry } from '../../adapters/local/stream/local-stream.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { PortRequest, PortResponse, Refusal, Route } from '../http/route.ts';
 import { AppendQueue } from './append-queue.ts';
@@ -25,6 +25,8 @@ export interface KinesisApiOptions {
   readonly clock: Clock;
   /** Named in ARNs. */
   readonly region: string;
+  /** Sees the records that were put, when they are on disk. */
+  readonly onAppended?: (entries: readonly StreamEntry[]) => void;
 }
 
 /** Takes an operation's members, answers with JSON or throws a `KinesisError`. */
@@ -42,8 +44,8 @@ export function kinesisRoute(options: KinesisApiOptions): Route {
 }
 
 function operationsOf(options: KinesisApiOptions): ReadonlyMap<string, Operation> {
-  const { stream, clock, region } = options;
-  const queue = new AppendQueue(stream);
+  const { stream, clock, region, onAppended } = options;
+  const queue = new AppendQueue(stream, onAppended);
   return new Map<string, Operation>([
     ['PutRecord', (body) => putRecord(body, stream, queue)],
     ['PutRecords', (body) => putRecords(body, stream, queue)],

@@ -2,6 +2,7 @@
  * The query API on the port: each request is an invocation of the query function. A request that waits for a record
  * (`after`) waits here, so that the function is free for others meanwhile.
  */
+import type { PathHint } from '../../core/decode/path-sample.ts';
 import type { UrlResult } from '../../functions/function-url.ts';
 import type { QueryEvent } from '../../functions/query/handler.ts';
 import { askPatiently, type Patience } from '../../functions/query/patient-query.ts';
@@ -11,12 +12,15 @@ import type { PortRequest, PortResponse, Route } from '../http/route.ts';
 
 export type InvokeQuery = (event: QueryEvent, signal: AbortSignal) => Promise<unknown>;
 
-export type QueryRouteOptions = Omit<Patience, 'isGone'>;
+export interface QueryRouteOptions extends Omit<Patience, 'isGone'> {
+  /** What the status says of paths of the plan that found nothing in the first records. */
+  readonly hints?: () => readonly PathHint[];
+}
 
 /** A full queue of scans is worked off in about that time. */
 const RETRY_AFTER_SECONDS = '2';
-
-const PATHS = ['/v1/views', '/v1/views/{view}', '/v1/status', '/v1/quarantine'];
+const STATUS_PATH = '/v1/status';
+const PATHS = ['/v1/views', '/v1/views/{view}', STATUS_PATH, '/v1/quarantine'];
 
 export function queryRoutes(invoke: InvokeQuery, options: QueryRouteOptions = {}): Route[] {
   return PATHS.map((path) => ({
@@ -29,18 +33,25 @@ export function queryRoutes(invoke: InvokeQuery, options: QueryRouteOptions = {}
 async function answer(
   { path, query, signal }: PortRequest,
   invoke: InvokeQuery,
-  options: QueryRouteOptions,
+  { hints, ...options }: QueryRouteOptions,
 ): Promise<PortResponse> {
   const requestContext = { http: { method: 'GET' } };
   const event = { rawPath: path, rawQueryString: query.toString(), requestContext };
   const ask = (asked: QueryEvent) => invoke(asked, signal) as Promise<UrlResult>;
   try {
     const result = await askPatiently(ask, event, { ...options, isGone: () => signal.aborted });
-    return responseOf(result);
+    return responseOf(path === STATUS_PATH ? withHints(result, hints?.() ?? []) : result);
   } catch (error) {
     if (error instanceof InvocationError) return noAnswer(error);
     throw error;
   }
+}
+
+/** The function has no records to look at: the port has seen them. */
+function withHints(result: UrlResult, hints: readonly PathHint[]): UrlResult {
+  if (result.statusCode !== 200 || hints.length === 0) return result;
+  const status = JSON.parse(result.body) as object;
+  return { ...result, body: JSON.stringify({ ...status, hints }) };
 }
 
 export function responseOf({ statusCode, headers, body }: UrlResult): PortResponse {

@@ -66,7 +66,7 @@ describe('wrong usage', () => {
     [['put', 'x.ndjson'], "required option '--key <field>' not specified"],
     [
       ['put', 'x.xml', '--key', 'a', '--stream', 's'],
-      'a name that ends in .ndjson, .csv or .parquet',
+      'x.xml: expected a name that ends in .ndjson, .jsonl',
     ],
     [['query', 'v', '--key', 'shop'], 'expected FIELD=VALUE'],
     [['query', '--query-url', 'here'], 'expected a URL such as http://127.0.0.1:4580'],
@@ -159,6 +159,15 @@ describe('a wrong query', () => {
 
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
+  });
+
+  it('of a path that finds nothing is explained by status', async () => {
+    await put(dev, [{ order: 'h-1', at: '2026-03-01T10:00:00Z', Shop: 'x', price: 1 }]);
+    const { json } = await dev.call('/v1/status');
+    const { stdout } = await dev.command('status');
+
+    expect(json).toMatchObject({ hints: [{ path: 'shop', found: 'Shop', records: 1 }] });
+    expect(stdout).toContain("warning: field shop, by which view 'by_shop' groups, is not in");
   });
 
   it('a checkpoint with an unknown member is refused', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { groups, manyOrders, order, PARQUET, put, writePipeline } from './orders.ts';
-import { cleanUp, Dev, newFolder, tidemark } from './tidemark-process.ts';
+import { cleanUp, Dev, newFolder, SlowCommand, tidemark } from './tidemark-process.ts';
 
 const EXAMPLE = fileURLToPath(
   new URL('../../examples/flights/tidemark.config.ts', import.meta.url),
@@ -93,6 +93,70 @@ describe('tidemark put', () => {
     const after = /--after (\S+)/.exec(stdout)?.[1] ?? '';
     expect(await groups(dev, 'by_shop', 'orders', [after])).toMatchObject({ stdin: 1 });
   });
+
+  const putStdin = () => ['put', '-', '--key', 'order', '--pipeline', 'shop.json', '--json'];
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    'sends what comes slowly, and at %s all that was read, and says how far it came',
+    async (signal, code) => {
+      const shop = `slow-${signal}`;
+      const slow = new SlowCommand([...putStdin(), '--kinesis-endpoint', dev.url], {
+        cwd: dev.folder,
+      });
+      const line = (id: string) => `${JSON.stringify(order(`${shop}-${id}`, shop, 1))}\n`;
+      slow.write(line('a'));
+      // The input is open still, and no second record comes.
+      await expect
+        .poll(() => groups(dev, 'by_shop', 'orders', []), { timeout: 20_000 })
+        .toMatchObject({ [shop]: 1 });
+      // The last line is not whole: it is not sent.
+      slow.write(`${line('b')}${line('c')}${line('d').slice(0, 20)}`);
+      await expect
+        .poll(() => groups(dev, 'by_shop', 'orders', []), { timeout: 20_000 })
+        .toMatchObject({ [shop]: 3 });
+      const ended = await slow.end(signal);
+
+      expect(ended.code).toBe(code);
+      expect(JSON.parse(ended.stdout)).toMatchObject({ put: 3, stoppedBy: signal, fromLine: 4 });
+      expect(ended.stderr).toContain(`stopped by ${signal} after 3 records: --from-line 4 goes on`);
+    },
+  );
+
+  it('puts what comes before a record that is too large, names it, and goes on after it', async () => {
+    const [first, last] = ['a', 'c'].map((id) => JSON.stringify(order(`big-${id}`, 'big', 1)));
+    const big = JSON.stringify({ ...order('big-b', 'big', 1), note: 'x'.repeat(1_048_576 - 80) });
+    const path = file('big.ndjson', `${first}\n${big}\n${last}\n`);
+    const options = ['--key', 'order', '--pipeline', 'shop.json'];
+    const refused = await dev.command('put', path, ...options);
+
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^error: big\.ndjson, line 2 has 1,048,\d+ bytes, and Kinesis takes records of 1,048,576 bytes at most, .*\n {2}1 record before it was put, and nothing after it: --from-line 2 goes on once it is mended, --from-line 3 without that line\n$/,
+    );
+    const rest = await dev.command('put', path, ...options, '--from-line', '3');
+    expect(rest.code).toBe(0);
+    const after = /--after (\S+)/.exec(rest.stdout)?.[1] ?? '';
+    expect(await groups(dev, 'by_shop', 'orders', [after])).toMatchObject({ big: 2 });
+  });
+
+  it('sends nothing of a CSV file with a wrong row, and warns of a path that finds nothing', async () => {
+    const text = 'order,at,Shop,price\ncsv-9,2026-03-01T10:00:00Z,nine,1.10\n';
+    const options = ['--key', 'order', '--pipeline', 'shop.json'];
+    const refused = await dev.command('put', file('bad.csv', `${text}x,y\n`), ...options);
+    const put = await dev.command('put', file('case.csv', text), ...options);
+
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toBe(
+      'error: bad.csv, line 3: the row has 2 fields, and the header names 4: fields are missing at its end\n  nothing was put\n',
+    );
+    expect(put.code).toBe(0);
+    expect(put.stderr).toContain(
+      "warning: field shop, by which view 'by_shop' groups, is not in the first record; they have Shop: names are told apart by case",
+    );
+  });
 });
 
 describe('the other commands', () => {
@@ -146,6 +210,26 @@ describe('the other commands', () => {
     expect(text.stdout).toContain("is sound: pipeline 'flights' over stream 'flights'");
     expect(json.code).toBe(0);
     expect(JSON.parse(json.stdout)).toMatchObject({ name: 'shop', views: { minutes: {} } });
+  });
+
+  it('check tries a pipeline on records', async () => {
+    const lines = [order('c-1', 'check', 1), { ...order('c-2', 'check', 1), price: '1' }];
+    const text = lines.map((line) => JSON.stringify(line)).join('\n');
+    const args = ['check', '--pipeline', 'shop.json', '--records', '-'];
+    const { code, stdout } = await tidemark(args, { cwd: dev.folder, input: text });
+    const json = await tidemark([...args, '--json'], {
+      cwd: dev.folder,
+      input: lines[0] === undefined ? '' : JSON.stringify(lines[0]),
+    });
+
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      'stdin: 1 of the first 2 records can be counted\n  wrong-type: 1, the first on line 2: field "price": found "1", expected a number or null',
+    );
+    expect(json.code).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      records: { records: 1, isSound: true, refused: [], hints: [] },
+    });
   });
 
   it('--version prints the version of package.json', async () => {

@@ -31,6 +31,27 @@ export async function tidemark(args: readonly string[], options: SpawnOptions): 
   return ended(spawnTidemark(args, options), options.input);
 }
 
+/** A command whose input comes bit by bit. */
+export class SlowCommand {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<Ended>;
+
+  constructor(args: readonly string[], options: SpawnOptions) {
+    this.#child = spawnTidemark(args, options);
+    this.#ended = outputOf(this.#child);
+  }
+
+  write(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
+  /** Signals it, and resolves when it has ended. */
+  end(signal: NodeJS.Signals): Promise<Ended> {
+    this.#child.kill(signal);
+    return this.#ended;
+  }
+}
+
 /** Runs any program to its end. */
 export async function run(
   command: string,
@@ -131,6 +152,11 @@ function spawnTidemark(args: readonly string[], { cwd, env }: SpawnOptions): Chi
 }
 
 function ended(child: ChildProcess, input = ''): Promise<Ended> {
+  child.stdin?.end(input);
+  return outputOf(child);
+}
+
+function outputOf(child: ChildProcess): Promise<Ended> {
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (text) => {
@@ -139,7 +165,6 @@ function ended(child: ChildProcess, input = ''): Promise<Ended> {
   child.stderr?.on('data', (text) => {
     stderr += text;
   });
-  child.stdin?.end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, stdout, stderr }));

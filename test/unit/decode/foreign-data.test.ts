@@ -16,7 +16,13 @@ function decoderOf(part: object) {
 
 function refusal(data: string | Uint8Array | readonly number[], by = decoder): BadRecord | null {
   const bytes = typeof data === 'string' ? Buffer.from(data) : Uint8Array.from(data);
-  return by.decode(bytes, { timeMs: null, category: null, dedupeId: null, values: [] });
+  return by.decode(bytes, {
+    timeMs: null,
+    isTimeNumber: false,
+    category: null,
+    dedupeId: null,
+    values: [],
+  });
 }
 
 const utf16le = Buffer.from(EVENT, 'utf16le');

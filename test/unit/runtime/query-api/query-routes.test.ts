@@ -57,6 +57,20 @@ describe('the routes of the query API', () => {
     });
   });
 
+  it('add to the status what the first records say of the paths', async () => {
+    const handler = createQueryHandler(new QueryWorld().queries);
+    const hint = { path: 'a.b', found: 'a\\.b', records: 1, text: 'field a.b' };
+    const asked = async (path: string, hints: readonly (typeof hint)[]) => {
+      const routes = queryRoutes(handler, { ...FAST, hints: () => hints });
+      const answer = await routes[0]?.handle(request(path));
+      return JSON.parse(String(answer?.body));
+    };
+
+    expect(await asked('/v1/status', [hint])).toMatchObject({ pipeline: 'flights', hints: [hint] });
+    expect(await asked('/v1/status', [])).not.toHaveProperty('hints');
+    expect(await asked('/v1/views', [hint])).not.toHaveProperty('hints');
+  });
+
   it('wait until the record of after is in', async () => {
     const world = new QueryWorld();
     await world.deliver(0, flight);
