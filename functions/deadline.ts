@@ -8,7 +8,9 @@ export class Deadline {
 
   /** An invocation begins. */
   follow(context: InvocationContext): void {
-    this.#timeLeftMs = () => context.getRemainingTimeInMillis();
+    // Asked once: Lambda reckons it by the wall clock, which may be set meanwhile.
+    const endMs = performance.now() + context.getRemainingTimeInMillis();
+    this.#timeLeftMs = () => endMs - performance.now();
   }
 
   readonly timeLeftMs = (): number => this.#timeLeftMs();

@@ -8,11 +8,12 @@
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../core/assert.ts';
-import type {
-  EnvironmentMessage,
-  FunctionFailure,
-  InvocationAnswer,
-  InvocationMessage,
+import {
+  type EnvironmentMessage,
+  type FunctionFailure,
+  type InvocationAnswer,
+  type InvocationMessage,
+  monotonicMs,
 } from './invocation.ts';
 
 export interface EnvironmentPoolOptions {
@@ -181,7 +182,7 @@ export class EnvironmentPool {
     const message: InvocationMessage = {
       id: environment.id,
       payload: job.payload,
-      deadlineMs: Date.now() + timeoutMs,
+      deadlineMs: monotonicMs() + timeoutMs,
     };
     try {
       environment.worker.postMessage(message);

@@ -126,9 +126,9 @@ class ShardPoller {
 
   async caughtUp(timeoutMs: number): Promise<boolean> {
     const wanted = this.#options.stream.tip(this.#shardId).ordinal;
-    const endMs = Date.now() + timeoutMs;
+    const endMs = performance.now() + timeoutMs;
     while (this.#ordinal < wanted) {
-      if (this.#stopped || Date.now() > endMs) return false;
+      if (this.#stopped || performance.now() > endMs) return false;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     return true;

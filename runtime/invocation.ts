@@ -14,7 +14,7 @@ export interface CancelMessage {
 export interface InvocationMessage {
   readonly id: number;
   readonly payload: unknown;
-  /** When the invocation is cut off, by the machine's clock. */
+  /** When the invocation is cut off, by `monotonicMs`. */
   readonly deadlineMs: number;
 }
 
@@ -37,6 +37,11 @@ export interface InvocationContext {
   readonly signal: AbortSignal;
 }
 
+/** A clock that nobody can set, the same in all threads of a process (`performance.now()` begins anew in each). */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** Answers the invocations that come to this thread, one at a time. */
 export function serveInvocations(
   handle: (payload: unknown, context: InvocationContext) => Promise<unknown>,
@@ -53,7 +58,7 @@ export function serveInvocations(
     const controller = new AbortController();
     running = { id, controller };
     try {
-      const timeLeftMs = () => deadlineMs - Date.now();
+      const timeLeftMs = () => deadlineMs - monotonicMs();
       const value = await handle(payload, { timeLeftMs, signal: controller.signal });
       port.postMessage({ id, ok: true, value } satisfies InvocationAnswer);
     } catch (error) {

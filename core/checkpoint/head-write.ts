@@ -33,7 +33,7 @@ export async function writeHead(
   return { outcome: 'refused', current };
 }
 
-/** HEAD answers for records that no checkpoint holds: they are in a memory, and in the stream. */
+/** HEAD answers for a batch that no checkpoint holds: its records, and all before them, are in a memory or in the stream. */
 export function delivering(head: Head, position: Position, arrivalMs: number, nonce: string): Head {
   const delivered = laterPosition(head.delivered, position);
   const { sequenceNumber, subSequence } = delivered;
@@ -43,6 +43,7 @@ export function delivering(head: Head, position: Position, arrivalMs: number, no
     nonce,
     delivered: { sequenceNumber, subSequence },
     deliveredArrivalMs: delivered === position ? arrivalMs : head.deliveredArrivalMs,
+    closesGap: delivered === position ? false : head.closesGap,
   };
 }
 

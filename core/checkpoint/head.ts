@@ -66,6 +66,11 @@ export interface Head {
   readonly delivered: Position;
   /** Arrival time of the record at `delivered`; 0 before the first. */
   readonly deliveredArrivalMs: number;
+  /**
+   * The record at `delivered` was not brought by the event source, but read from the stream to close a gap before a batch
+   * that nobody has answered for yet: what is brought next does not follow it.
+   */
+  readonly closesGap: boolean;
   readonly watermarkMs: number;
   readonly digest: Digest;
   readonly counts: Readonly<RecordCounts>;
@@ -103,6 +108,7 @@ export function firstHead(
     cursor: START,
     delivered: START,
     deliveredArrivalMs: 0,
+    closesGap: false,
     watermarkMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
     counts: noRecords(),
@@ -191,6 +197,8 @@ function oldestNeeded({ base, previous }: Head): number {
 export function assertSuccession(before: Head, after: Head): void {
   assert(after.revision === before.revision + 1, 'revision-counts-writes');
   assert(comparePositions(after.delivered, before.delivered) >= 0, 'delivered-never-goes-back');
+  const isMoved = comparePositions(after.delivered, before.delivered) > 0;
+  assert(isMoved || after.closesGap === before.closesGap, 'a-gap-is-marked-with-delivered');
   assert(after.epoch === before.epoch || after.epoch === before.epoch + 1, 'epochs-are-dense');
   assert(
     after.timeline === before.timeline || after.timeline === before.timeline + 1,
@@ -222,6 +230,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   encodePacked(head.cursor, writer);
   encodePacked(head.delivered, writer);
   writer.f64(head.deliveredArrivalMs);
+  writer.u8(head.closesGap ? 1 : 0);
   writer.f64(head.watermarkMs);
   head.digest.encode(writer);
   encodeCounts(head.counts, writer);
@@ -262,6 +271,7 @@ function decodeHead(reader: ByteReader): Head {
     cursor: decodePacked(reader),
     delivered: decodePacked(reader),
     deliveredArrivalMs: reader.f64(),
+    closesGap: reader.flag(),
     watermarkMs: reader.f64(),
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),

@@ -44,8 +44,9 @@ export interface FlipBasis {
   readonly state: SliceState;
   readonly manifest: Manifest;
   readonly chain: readonly BlobReference[];
-  /** Arrival time of the record at the memory's position. */
+  /** Arrival time of the record at the memory's position, and whether it was read to close a gap. */
   readonly arrivalMs: number;
+  readonly closesGap: boolean;
 }
 
 export interface FlipRequest {
@@ -154,7 +155,7 @@ export function predecessorsOf(
 }
 
 function nextHead(
-  { head, state, arrivalMs }: FlipBasis,
+  { head, state, arrivalMs, closesGap }: FlipBasis,
   delta: BlobReference,
   base: BlobReference | null,
   nowMs: number,
@@ -180,6 +181,7 @@ function nextHead(
     ...standingOf(state.progress),
     delivered,
     deliveredArrivalMs: delivered === position ? arrivalMs : head.deliveredArrivalMs,
+    closesGap: delivered === position ? closesGap : head.closesGap,
     entryCount: state.entryCount,
     stateBytes: ((base ?? head.base)?.byteLength ?? 0) + chainBytes,
     chainLength,

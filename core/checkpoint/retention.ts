@@ -6,6 +6,7 @@
  *   base 3 ──────────── base 9 ──────────── base 17 (HEAD)
  *   floor, after the flip of 17, is 9: fallback and slow readers still find base 9 and the deltas after it
  */
+import { hasSurelyPassed, sinceOrNow } from '../elapsed.ts';
 import type { Position } from '../position.ts';
 import type { Floor, Head, PreviousPlan } from './head.ts';
 import type { Manifest } from './manifest.ts';
@@ -31,7 +32,10 @@ export function decideFloor(
   const next = { epoch: head.base?.epoch ?? 0, cursor: head.baseCursor, sinceMs: nowMs };
   if (floor.epoch <= collectBelow) return { collectBelow, replayFrom, floor: next };
   const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);
-  if (isNeeded || nowMs - floor.sinceMs < graceMs) return { collectBelow, replayFrom, floor };
+  if (isNeeded || !hasSurelyPassed(floor.sinceMs, graceMs, nowMs)) {
+    const sinceMs = sinceOrNow(floor.sinceMs, nowMs);
+    return { collectBelow, replayFrom, floor: { ...floor, sinceMs } };
+  }
   return { collectBelow: floor.epoch, replayFrom: floor.cursor, floor: next };
 }
 
@@ -41,7 +45,8 @@ export function decidePrevious(
   nowMs: number,
   rollbackGraceMs: number,
 ): PreviousPlan | null {
-  return previous !== null && nowMs - previous.sinceMs < rollbackGraceMs ? previous : null;
+  if (previous === null || hasSurelyPassed(previous.sinceMs, rollbackGraceMs, nowMs)) return null;
+  return { ...previous, sinceMs: sinceOrNow(previous.sinceMs, nowMs) };
 }
 
 /** True if no reader, restore or fallback can reach the blob. `manifest` is that of HEAD's base. */

@@ -7,6 +7,7 @@ import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { blobKey } from '../checkpoint/names.ts';
 import type { Plan } from '../definition/plan.ts';
 import { viewToJson } from '../definition/plan-json.ts';
+import { mayHavePassed } from '../elapsed.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
 import { type QuarantineIndex, quarantineId } from '../ports.ts';
@@ -157,7 +158,7 @@ function judgeToken(token: SnapshotToken, request: ViewRequest, nowMs: number): 
       found: 'another view or other parameters',
     });
   }
-  if (nowMs - token.issuedMs <= SNAPSHOT_AGE_MS_MAX) return;
+  if (!mayHavePassed(token.issuedMs, SNAPSHOT_AGE_MS_MAX, nowMs)) return;
   const minutes = SNAPSHOT_AGE_MS_MAX / 60_000;
   throw new Refused(gone(`next is good for ${minutes} minutes: ask again without it.`, 'next'));
 }

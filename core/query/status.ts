@@ -3,6 +3,7 @@
  */
 import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
 import type { Plan } from '../definition/plan.ts';
+import { ageToShow } from '../elapsed.ts';
 import { ReplayGapFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore, Clock, HashRange, RecordSource, SourceRead } from '../ports.ts';
 import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
@@ -35,10 +36,11 @@ export interface SliceStanding {
   /** Consumed, whatever became of them. */
   readonly records: number;
   /**
-   * Since the oldest record arrived that no checkpoint holds; 0 if all are held. Null if the stream does not say: it has
-   * no longer the records that follow, or does not answer now.
+   * Since the oldest record arrived that no checkpoint holds; 0 if all are held, and only then. Null if that is not known:
+   * the stream has no longer the records that follow, or does not answer now, or this clock stands before that arrival.
    */
   readonly behindMs: number | null;
+  /** Null if there is none, or if this clock stands before it. */
   readonly checkpointAgeMs: number | null;
   readonly entries: number;
   readonly stateBytes: number;
@@ -103,7 +105,7 @@ async function standing(head: Head, { source, clock }: StatusPorts): Promise<Sli
     watermark: isoOf(head.watermarkMs),
     records: totalRecords(head.counts),
     behindMs,
-    checkpointAgeMs: head.flippedMs === 0 ? null : Math.max(0, nowMs - head.flippedMs),
+    checkpointAgeMs: head.flippedMs === 0 ? null : ageToShow(head.flippedMs, nowMs),
     entries: head.entryCount,
     stateBytes: head.stateBytes,
   };
@@ -127,6 +129,7 @@ export async function behind(
   }
   if (answer.outcome === 'trimmed') return null;
   const [oldest] = answer.records;
-  if (oldest !== undefined) return Math.max(0, clock.nowMs() - oldest.arrivalMs);
+  // 0 would say that all are held.
+  if (oldest !== undefined) return ageToShow(oldest.arrivalMs, clock.nowMs(), 1);
   return answer.reachedTip ? 0 : null;
 }

@@ -33,7 +33,7 @@ export interface ViewAnswer {
   /** Slices that never had a record: they hold no window open, and a first record there may still belong to any. */
   readonly exempt?: readonly string[];
   /**
-   * No record is known to be missing, no slice is being recovered or opened, and what has windows is closed: every row of
+   * No record is known to be missing, those of `after` are in, no slice is being recovered or opened, and what has windows is closed: every row of
    * this answer, and every window that begins before `end` where that was asked; and the view was there when they began.
    * Without windows nothing has to close.
    */
@@ -68,18 +68,20 @@ export function viewAnswer(
   }
   const last = page.rows[rows.length - 1]?.position;
   const hasMore = page.hasMore || rows.length < page.rows.length;
+  const reached = hasReached(request, snapshot);
   return {
     view: view.name,
     watermark: isoOf(snapshot.watermarkMs),
     ...(snapshot.exempt.length === 0 ? {} : { exempt: snapshot.exempt }),
     complete:
+      reached &&
       snapshot.isOpen &&
       page.damaged.length === 0 &&
       isCovered(request, windows, snapshot) &&
       isClosed(request, rows, windows, snapshot),
     gaps: [],
     ...(page.damaged.length === 0 ? {} : { damaged: page.damaged }),
-    reached: hasReached(request, snapshot),
+    reached,
     rows,
     next: hasMore && last !== undefined ? nextToken(request, snapshot, last, nowMs) : null,
   };

@@ -2,12 +2,14 @@
  * When an invocation completes an epoch, and when it only answers for its batch: what it folded is then in memory and in the
  * stream, not in a checkpoint, until somebody saves it.
  */
+import { mayHavePassed } from '../elapsed.ts';
 import type { Knobs } from '../knobs.ts';
 import { UNSAVED_BYTES_MAX } from '../limits.ts';
 
 export interface UnsavedFacts {
-  /** Since HEAD's last epoch: everything unsaved is younger. */
-  readonly sinceFlipMs: number;
+  /** Of HEAD's last epoch, by its writer's clock: everything unsaved is younger. */
+  readonly flippedMs: number;
+  readonly nowMs: number;
   /** Memory that the unsaved changes hold. */
   readonly unsavedBytes: number;
   /** The slice is being recovered: only an epoch brings it forward. */
@@ -18,5 +20,6 @@ export type CommitDecision = 'checkpoint' | 'deliver';
 
 export function decideCommit(facts: UnsavedFacts, { unsavedAgeMsMax }: Knobs): CommitDecision {
   if (facts.isRecovering || facts.unsavedBytes >= UNSAVED_BYTES_MAX) return 'checkpoint';
-  return facts.sinceFlipMs >= unsavedAgeMsMax ? 'checkpoint' : 'deliver';
+  const isDue = mayHavePassed(facts.flippedMs, unsavedAgeMsMax, facts.nowMs);
+  return isDue ? 'checkpoint' : 'deliver';
 }

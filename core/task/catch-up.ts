@@ -3,6 +3,7 @@
  *
  * Invariant: records fold in the order of their positions, each once, and nothing between two of them is left out.
  */
+import { isSurelyYoung, mayHavePassed } from '../elapsed.ts';
 import { BehindFault } from '../faults.ts';
 import type { Clock, StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
@@ -55,7 +56,8 @@ export class CatchUp {
   /**
    * Folds what lies in the stream between the position and the batch's first new record: an event source that was made
    * anew, or that knows of a later position than HEAD, does not bring it. Checked after each restore, when the first new
-   * record came long after the last delivered one, and when it is so old that others may just have gone.
+   * record came long after the last delivered one, when it is so old that others may just have gone, and when another
+   * invocation began to close a gap and did not come to its end.
    */
   async closeGap(
     memory: Memory,
@@ -66,10 +68,12 @@ export class CatchUp {
     const { state } = memory;
     const first = batch.find((record) => comparePositions(record, state.position) > 0);
     if (first === undefined) return 'done';
-    const silenceMs = first.arrivalMs - memory.head.deliveredArrivalMs;
-    const follows = memory.followsSource && silenceMs <= GAP_CHECK_SILENCE_MS;
-    const ageMs = this.#parts.clock.nowMs() - first.arrivalMs;
-    if (follows && ageMs <= GAP_CHECK_AGE_MS) return 'done';
+    const { deliveredArrivalMs, closesGap } = memory.head;
+    const isAfterSilence = mayHavePassed(deliveredArrivalMs, GAP_CHECK_SILENCE_MS, first.arrivalMs);
+    const follows = memory.followsSource && !closesGap && !isAfterSilence;
+    // A clock that is behind does not make records young: the newest one has arrived.
+    const nowMs = Math.max(this.#parts.clock.nowMs(), batch.at(-1)?.arrivalMs ?? 0);
+    if (follows && isSurelyYoung(first.arrivalMs, GAP_CHECK_AGE_MS, nowMs)) return 'done';
     for (;;) {
       const read = await this.#parts.log.readBetween(state.position, first);
       if (read.outcome === 'gone') {
@@ -81,7 +85,7 @@ export class CatchUp {
       }
       const { between, reachedFirst } = read;
       report.replayed += between.length;
-      if ((await this.foldAll(memory, between, report)) === 'lost') return 'lost';
+      if ((await this.foldAll(memory, between, report, true)) === 'lost') return 'lost';
       if (reachedFirst) break;
       if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
     }
@@ -99,11 +103,15 @@ export class CatchUp {
     return 'done';
   }
 
-  /** Folds the records after the position; where environments died, in small commits. */
+  /**
+   * Folds the records after the position; where environments died, in small commits. `closesGap`: no event source brought
+   * them, and the batch that follows them is not in yet.
+   */
   async foldAll(
     memory: Memory,
     records: readonly StreamRecord[],
     report: DeliveryReport,
+    closesGap = false,
   ): Promise<Step> {
     const { state } = memory;
     const { guard, committer } = this.#parts;
@@ -116,6 +124,7 @@ export class CatchUp {
       for (const record of ahead.slice(folded, upTo)) {
         guard.fold(record, state);
         memory.arrivalMs = record.arrivalMs;
+        memory.closesGap = closesGap;
       }
       await guard.end();
       folded = upTo;

@@ -7,6 +7,7 @@ import { collect } from '../checkpoint/collect.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { delivering, fencing, writeHead } from '../checkpoint/head-write.ts';
 import { type FlipRequest, publish } from '../checkpoint/publish.ts';
+import { isSurelyYoung } from '../elapsed.ts';
 import { CorruptStateFault, HeldFault } from '../faults.ts';
 import { RECOVERY_BACKLOG_MS_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
@@ -30,7 +31,8 @@ export class Committer {
     const isRecovering = head.status === 'RECOVERING';
     if (!isRecovering && comparePositions(state.position, head.cursor) === 0) return 'done';
     const facts = {
-      sinceFlipMs: this.#ports.clock.nowMs() - head.flippedMs,
+      flippedMs: head.flippedMs,
+      nowMs: this.#ports.clock.nowMs(),
       unsavedBytes: state.overlayBytes(),
       isRecovering,
     };
@@ -49,9 +51,9 @@ export class Committer {
     request: FlipRequest = { base: false },
   ): Promise<Step> {
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-flip');
-    const { head, checkpoint, state, arrivalMs } = memory;
+    const { head, checkpoint, state, arrivalMs, closesGap } = memory;
     const { manifest, chain } = checkpoint;
-    const basis = { head, state, manifest, chain, arrivalMs };
+    const basis = { head, state, manifest, chain, arrivalMs, closesGap };
     const flip = await publish(basis, this.#ports, request);
     if (flip.outcome === 'refused') {
       if (flip.current === null) throw headIsGone(head.sliceId);
@@ -86,19 +88,22 @@ export class Committer {
   /** The slice is somebody else's, who replays up to `delivered`: so these records are in good hands. Null: HEAD moved. */
   async answerWhileHeld(head: Head, last: StreamRecord): Promise<Head | null> {
     if (comparePositions(last, head.delivered) <= 0) return head;
-    await this.#assertRecoverable(head);
+    await this.#assertRecoverable(head, last.arrivalMs);
     const { nonces } = this.#ports;
     return this.#write(head, delivering(head, last, last.arrivalMs, nonces.nonce()));
   }
 
   /** The owner still has to replay from the cursor: deliveries must not outrun what the stream keeps. */
-  async #assertRecoverable(head: Head): Promise<void> {
+  async #assertRecoverable(head: Head, newestArrivalMs: number): Promise<void> {
     const { source, clock } = this.#ports;
     const answer = await source.readAfter(head.shardId, head.cursor, 1);
     const isGone = answer.outcome === 'trimmed' && comparePositions(head.cursor, START) !== 0;
     const oldest = answer.outcome === 'records' ? answer.records[0] : undefined;
-    const ageMs = oldest === undefined ? 0 : clock.nowMs() - oldest.arrivalMs;
-    if (!isGone && ageMs <= RECOVERY_BACKLOG_MS_MAX) return;
+    // A clock that is behind does not make the backlog young: the newest record has arrived.
+    const nowMs = Math.max(clock.nowMs(), newestArrivalMs);
+    const isYoung =
+      oldest === undefined || isSurelyYoung(oldest.arrivalMs, RECOVERY_BACKLOG_MS_MAX, nowMs);
+    if (!isGone && isYoung) return;
     throw new HeldFault(`slice ${head.sliceId} waits for its recovery, which is far behind`, {
       hint: 'see why its owners do not come forward; the records stay in the stream',
     });

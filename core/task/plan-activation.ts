@@ -4,6 +4,7 @@
  */
 import { hasBirths, registryIsLost } from '../checkpoint/beginning.ts';
 import type { Head } from '../checkpoint/head.ts';
+import { decidePrevious } from '../checkpoint/retention.ts';
 import { parsePlan } from '../definition/parse-plan.ts';
 import type { PipelineJson } from '../definition/pipeline-json.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
@@ -129,9 +130,8 @@ function fates(before: readonly ViewPlan[], plan: Plan, resumes: boolean): ViewF
 
 /** True if every slice that has state was left by this plan lately, or still is under it. */
 function isRollback(hash: string, heads: readonly Head[], nowMs: number): boolean {
-  return heads.every(({ planHash, previous, epoch }) => {
-    if (planHash === hash || epoch === 0) return true;
-    const isLate = previous !== null && nowMs - previous.sinceMs >= DEFAULT_KNOBS.rollbackGraceMs;
-    return previous?.planHash === hash && !isLate;
+  return heads.every((head) => {
+    if (head.planHash === hash || head.epoch === 0) return true;
+    return decidePrevious(head, nowMs, DEFAULT_KNOBS.rollbackGraceMs)?.planHash === hash;
   });
 }

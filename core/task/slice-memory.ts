@@ -44,6 +44,8 @@ export interface Memory {
   state: SliceState;
   /** Arrival time of the record at the position; 0 if the position is the cursor's. */
   arrivalMs: number;
+  /** The record at the position was read from the stream to close a gap; false if the event source brought it. */
+  closesGap: boolean;
   /** What HEAD's epoch quarantined and the index may not list yet. */
   unlisted: readonly QuarantinedRecord[];
   /** True once a batch was committed: what the event source brings next follows it, as far as anybody knows. */
@@ -117,7 +119,8 @@ export class SliceMemory {
     const state = new SliceState(checkpoint.image, this.#decoder, this.#identity.shardId);
     const unlisted = checkpoint.quarantined.map((record) => this.identify(record, head));
     const memory = { head, checkpoint, state, unlisted };
-    return { ...memory, arrivalMs: 0, followsSource: false, switchTo: null };
+    const unknown = { arrivalMs: 0, closesGap: false, followsSource: false };
+    return { ...memory, ...unknown, switchTo: null };
   }
 
   identify(record: Checkpoint['quarantined'][number], head: Head): QuarantinedRecord {

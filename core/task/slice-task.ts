@@ -9,6 +9,7 @@ import { assert } from '../assert.ts';
 import type { Head } from '../checkpoint/head.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
+import { mayHavePassed } from '../elapsed.ts';
 import { BehindFault, HeldFault, TransientFault } from '../faults.ts';
 import type { StreamRecord, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
@@ -240,8 +241,7 @@ export class SliceTask {
   /** Nothing was committed for so long that its owner must be gone. */
   #isAbandoned(head: Head): boolean {
     const { clock, knobs } = this.#ports;
-    // A clock that was ahead must not hold the slice for as long as it was.
-    return Math.abs(clock.nowMs() - head.flippedMs) >= knobs.recoveryLeaseMs;
+    return mayHavePassed(head.flippedMs, knobs.recoveryLeaseMs, clock.nowMs());
   }
 
   /** A memory at `head`, under this code's plan; null if HEAD moved. */
@@ -277,7 +277,7 @@ export class SliceTask {
   #isUnsavedTooLong(head: Head): boolean {
     const { clock, knobs } = this.#ports;
     const isSaved = comparePositions(head.cursor, head.delivered) >= 0;
-    return !isSaved && clock.nowMs() - head.flippedMs >= knobs.unsavedAgeMsMax;
+    return !isSaved && mayHavePassed(head.flippedMs, knobs.unsavedAgeMsMax, clock.nowMs());
   }
 
   async #tick(memory: Memory, report: DeliveryReport): Promise<Step> {

@@ -2,6 +2,7 @@
  * The aggregate function with its metrics and its log line: what each invocation did, and what it threw.
  */
 import { sliceIdOf } from '../../core/checkpoint/names.ts';
+import { ageToShow } from '../../core/elapsed.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import { METRIC } from '../deployment-contract.ts';
@@ -17,14 +18,15 @@ export function observed(
 ): AggregateHandler {
   return async (event, context) => {
     const subject = subjectOf(event);
-    const startMs = clock.nowMs();
+    const startMs = performance.now();
     try {
       const reports = await handler(event, context);
       for (const report of reports) measure(report, telemetry);
       if (subject.lastArrivalMs !== null) {
-        telemetry.milliseconds(METRIC.behindMs, Math.max(0, clock.nowMs() - subject.lastArrivalMs));
+        const behindMs = ageToShow(subject.lastArrivalMs, clock.nowMs());
+        if (behindMs !== null) telemetry.milliseconds(METRIC.behindMs, behindMs);
       }
-      const tookMs = clock.nowMs() - startMs;
+      const tookMs = Math.round(performance.now() - startMs);
       telemetry.info(subject.asked, { ...subject.details, tookMs, reports });
       return reports;
     } catch (error) {

@@ -5,6 +5,7 @@
  */
 import type { Head } from '../../core/checkpoint/head.ts';
 import { parseHeads } from '../../core/checkpoint/parse-heads.ts';
+import { mayHavePassed } from '../../core/elapsed.ts';
 import type { CheckpointStore, Clock } from '../../core/ports.ts';
 import type { Position } from '../../core/position.ts';
 import { fewAtOnce } from '../few-at-once.ts';
@@ -42,8 +43,8 @@ export async function tickPipeline(ports: TickPorts): Promise<void> {
   const isListed = open.status === 'fulfilled';
   const shardIds = [...(isListed ? open.value : []), ...live.map(({ shardId }) => shardId)];
   const ticks = await fewAtOnce([...new Set(shardIds)].sort(), TICKS_AT_ONCE, ports.tick);
-  const silent = heads.filter(
-    ({ deliveredArrivalMs }) => clock.nowMs() - deliveredArrivalMs > SILENCE_MS,
+  const silent = heads.filter(({ deliveredArrivalMs }) =>
+    mayHavePassed(deliveredArrivalMs, SILENCE_MS, clock.nowMs()),
   );
   const looks = await fewAtOnce(silent, LOOKS_AT_ONCE, ({ shardId, delivered }) =>
     ports.observeTip(shardId, delivered),

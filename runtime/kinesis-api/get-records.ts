@@ -2,6 +2,7 @@
  * GetRecords: reads on from an iterator.
  */
 import type { LocalStream, StreamShard } from '../../adapters/local/stream/local-stream.ts';
+import { mayHavePassed } from '../../core/elapsed.ts';
 import {
   GET_RECORDS_BYTES_MAX,
   GET_RECORDS_COUNT_MAX,
@@ -46,7 +47,7 @@ function recordJson(record: StreamRecord): string {
 function requireIterator(text: string, nowMs: number): ShardIterator {
   const iterator = parseShardIterator(text);
   if (iterator === null) throw invalidArgument('Invalid ShardIterator.');
-  if (nowMs - iterator.issuedMs <= SHARD_ITERATOR_AGE_MS_MAX) return iterator;
+  if (!mayHavePassed(iterator.issuedMs, SHARD_ITERATOR_AGE_MS_MAX, nowMs)) return iterator;
   throw new KinesisError(
     'ExpiredIteratorException',
     `Iterator expired. The iterator was created at time ${timeText(iterator.issuedMs)} while right now it is ${timeText(nowMs)} which is further in the future than the tolerated delay of ${SHARD_ITERATOR_AGE_MS_MAX} milliseconds.`,

@@ -3,6 +3,7 @@
  */
 import type { LocalStream, StreamShard } from '../../adapters/local/stream/local-stream.ts';
 import { unreachable } from '../../core/assert.ts';
+import { mayHavePassed } from '../../core/elapsed.ts';
 import { SHARD_ITERATOR_AGE_MS_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../core/ports.ts';
 import { shardJson } from './describe-stream.ts';
@@ -113,7 +114,7 @@ function nextPage(
   if (from === null || from.streamCreatedMs !== stream.createdMs) {
     throw invalidArgument('NextToken is none that was given out here.');
   }
-  if (nowMs - from.issuedMs > TOKEN_AGE_MS_MAX) {
+  if (mayHavePassed(from.issuedMs, TOKEN_AGE_MS_MAX, nowMs)) {
     const message = `NextToken is older than ${TOKEN_AGE_MS_MAX / 1000} seconds: list from the start again.`;
     throw new KinesisError('ExpiredNextTokenException', message);
   }

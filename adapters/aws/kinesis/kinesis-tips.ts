@@ -2,6 +2,7 @@
  * Keeps the tip marks: where the pipeline begins in a shard, when its slice is made, and the end of a shard that is silent for
  * so long that the last record may expire before another comes.
  */
+import { mayHavePassed } from '../../../core/elapsed.ts';
 import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
 import type { Clock, SourceRead } from '../../../core/ports.ts';
 import { comparePositions, type Position, START } from '../../../core/position.ts';
@@ -64,7 +65,8 @@ export class KinesisTips {
     const keptMs = surelyKeptMs(hours);
     const renewAfterMs = hours * 60 * 60_000 * RENEWAL_SHARE;
     const atMs = clock.nowMs();
-    if (mark !== null && (mark.oldest !== null || atMs - mark.atMs < renewAfterMs)) return 'known';
+    const isYoung = mark !== null && !mayHavePassed(mark.atMs, renewAfterMs, atMs);
+    if (mark !== null && (mark.oldest !== null || isYoung)) return 'known';
     const read = await this.#read(shardId, delivered);
     if (read === null) return 'gone';
     if (read.outcome === 'trimmed') return 'trimmed';

@@ -147,7 +147,9 @@ export class ShardCursor {
     if (this.#expects !== null) {
       return records[0]?.sequenceNumber === this.#expects ? null : lostBefore(records);
     }
-    if (clock.nowMs() < this.#soundUntilMs) return null;
+    // A clock that is behind proves nothing: what the page brings has arrived.
+    const nowMs = Math.max(clock.nowMs(), records.at(-1)?.arrivalMs ?? 0);
+    if (nowMs < this.#soundUntilMs) return null;
     return this.#from.kind === 'record'
       ? this.#proveKept(this.#from.sequenceNumber)
       : lostBefore(records);

@@ -3,6 +3,7 @@
  * there; what the pipeline was deployed with bounds it from above, as records that expired before it was raised are gone.
  */
 import { DescribeStreamSummaryCommand, type KinesisClient } from '@aws-sdk/client-kinesis';
+import { mayHavePassed } from '../../../core/elapsed.ts';
 import type { Clock } from '../../../core/ports.ts';
 import type { AwsCalls } from '../aws-calls.ts';
 
@@ -32,7 +33,7 @@ export class StreamRetention implements Retention {
   async hours(): Promise<number> {
     const { client, calls, streamArn, hoursMax, clock } = this.#options;
     const nowMs = clock.nowMs();
-    if (this.#known !== null && Math.abs(nowMs - this.#known.atMs) < KNOWN_MS) {
+    if (this.#known !== null && !mayHavePassed(this.#known.atMs, KNOWN_MS, nowMs)) {
       return this.#known.hours;
     }
     const command = new DescribeStreamSummaryCommand({ StreamARN: streamArn });

@@ -10,6 +10,7 @@ import type { Dirent } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { assert } from '../../../core/assert.ts';
+import { hasSurelyPassed } from '../../../core/elapsed.ts';
 import { TransientFault } from '../../../core/faults.ts';
 import {
   type BlobStore,
@@ -226,7 +227,8 @@ async function removeOldTemporaries(root: string): Promise<void> {
     if (!entry.isFile() || !isTemporary(entry.name)) continue;
     const path = join(entry.parentPath, entry.name);
     const found = await describe(path, entry.name);
-    const isOld = found !== null && Date.now() - found.createdMs > TEMPORARY_AGE_MS_MAX;
+    const isOld =
+      found !== null && hasSurelyPassed(found.createdMs, TEMPORARY_AGE_MS_MAX, Date.now());
     if (isOld) await rm(path, { force: true });
   }
 }

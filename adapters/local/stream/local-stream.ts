@@ -8,6 +8,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
+import { mayHavePassed } from '../../../core/elapsed.ts';
 import { LostStateFault, TransientFault } from '../../../core/faults.ts';
 import { RECORD_BYTES_MAX } from '../../../core/limits.ts';
 import type { Clock, StreamRecord } from '../../../core/ports.ts';
@@ -222,7 +223,8 @@ export class LocalStream {
    */
   saveMappingPosition(shardId: string, position: Position): void {
     this.#positions.note(this.#indexOf(shardId), position);
-    if (this.#clock.nowMs() - this.#positionsSavedMs < MAPPING_POSITION_INTERVAL_MS) return;
+    const nowMs = this.#clock.nowMs();
+    if (!mayHavePassed(this.#positionsSavedMs, MAPPING_POSITION_INTERVAL_MS, nowMs)) return;
     try {
       this.#flushPositions();
     } catch (error) {

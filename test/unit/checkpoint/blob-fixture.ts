@@ -51,6 +51,7 @@ export const someHead: Head = {
   cursor: { sequenceNumber: '49590338271490256608559692538361571095', subSequence: 1 },
   delivered: { sequenceNumber: '49590338271490256608559692538361571096', subSequence: 0 },
   deliveredArrivalMs: 1_700_000_000_000,
+  closesGap: true,
   watermarkMs: -1.5,
   digest: new Digest(21, 0x12345678, 0x9abcdef0),
   counts: { folded: 1, duplicates: 2, late: 3, quarantined: 4, unmatched: 5, heartbeats: 6 },

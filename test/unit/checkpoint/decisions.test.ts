@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
-import { decideFloor, isCollectable } from '../../../core/checkpoint/retention.ts';
+import { decideFloor, decidePrevious, isCollectable } from '../../../core/checkpoint/retention.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
 import { blobAt, runAt, someHead } from './blob-fixture.ts';
 
@@ -74,13 +74,22 @@ describe('the floor', () => {
     ['stays while it is young', 0, { epoch: 3, sinceMs: 50 }, 9, 149, 0, { epoch: 3, sinceMs: 50 }],
     ['becomes the limit', 0, { epoch: 3, sinceMs: 50 }, 9, 150, 3, { epoch: 9, sinceMs: 150 }],
     [
-      'stays when the clock went back',
+      'stays when the clock went back, and its grace begins anew',
       3,
       { epoch: 9, sinceMs: 150 },
       17,
       10,
       3,
+      { epoch: 9, sinceMs: 10 },
+    ],
+    [
+      'stays when the clock was not set before, and its grace begins anew',
+      3,
       { epoch: 9, sinceMs: 150 },
+      17,
+      1_800_000_000_000,
+      3,
+      { epoch: 9, sinceMs: 1_800_000_000_000 },
     ],
     [
       'does not pass a base that is not there',
@@ -172,5 +181,22 @@ describe('the route to an epoch', () => {
     ['a slice that begins anew', two, null],
   ])('goes by the base from %s', (_, known, newest) => {
     expect(decideRoute(known, newest, [one, two])).toEqual({ kind: 'base' });
+  });
+});
+
+describe('the plan before this one', () => {
+  const left = { ...someHead.previous!, sinceMs: 1_000 };
+
+  it.each([
+    ['is kept while its grace lasts', 1_099, left],
+    ['is forgotten after it', 1_100, null],
+    ['is kept when the clock went back, for a grace from now', 10, { ...left, sinceMs: 10 }],
+    [
+      'is kept when the clock was not set before',
+      1_800_000_000_000,
+      { ...left, sinceMs: 1_800_000_000_000 },
+    ],
+  ])('%s', (_, nowMs, kept) => {
+    expect(decidePrevious({ previous: left }, nowMs, 100)).toEqual(kept);
   });
 });

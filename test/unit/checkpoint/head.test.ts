@@ -168,6 +168,7 @@ describe('the succession of HEADs', () => {
     ['revision-counts-writes', { revision: 40 }],
     ['revision-counts-writes', { revision: 42 }],
     ['delivered-never-goes-back', { delivered: someHead.cursor }],
+    ['a-gap-is-marked-with-delivered', { closesGap: false }],
     ['delivered-never-goes-back', { delivered: someHead.cursor, timeline: 1 }],
     ['epochs-are-dense', { epoch: 19 }],
     ['epochs-are-dense', { epoch: 16 }],

@@ -16,11 +16,15 @@ async function begun(length = 60): Promise<TaskWorld> {
 
 describe('what an invocation ends with', () => {
   const knobs = { ...DEFAULT_KNOBS, unsavedAgeMsMax: AGE_MS };
-  const young = { sinceFlipMs: AGE_MS - 1, unsavedBytes: 0, isRecovering: false };
+  const FLIPPED_MS = 1_000_000;
+  const at = (ageMs: number) => ({ flippedMs: FLIPPED_MS, nowMs: FLIPPED_MS + ageMs });
+  const young = { ...at(AGE_MS - 1), unsavedBytes: 0, isRecovering: false };
 
   it.each([
     ['deliver', 'while all that is unsaved is young', {}],
-    ['checkpoint', 'once the last epoch is as old as may be', { sinceFlipMs: AGE_MS }],
+    ['checkpoint', 'once the last epoch is as old as may be', at(AGE_MS)],
+    ['checkpoint', 'where the clock was set back by as much', at(-AGE_MS)],
+    ['deliver', 'where another clock is a little behind', at(-5)],
     ['deliver', 'below the bound of memory', { unsavedBytes: UNSAVED_BYTES_MAX - 1 }],
     ['checkpoint', 'at the bound of memory', { unsavedBytes: UNSAVED_BYTES_MAX }],
     ['checkpoint', 'in a recovery', { isRecovering: true }],
@@ -28,9 +32,12 @@ describe('what an invocation ends with', () => {
     expect(decideCommit({ ...young, ...facts }, knobs)).toBe(decision);
   });
 
-  it('checkpoint: always, unless an age was allowed', () => {
-    expect(decideCommit({ ...young, sinceFlipMs: 0 }, DEFAULT_KNOBS)).toBe('checkpoint');
-  });
+  it.each([0, 1, -1, -30_000, -26 * 3_600_000, 26 * 3_600_000])(
+    'checkpoint: always, unless an age was allowed (%s ms since the last)',
+    (ageMs) => {
+      expect(decideCommit({ ...young, ...at(ageMs) }, DEFAULT_KNOBS)).toBe('checkpoint');
+    },
+  );
 });
 
 describe('an invocation that only answers for its batch', () => {
@@ -148,6 +155,18 @@ describe('a tick', () => {
     expect(await other.tick(PLENTY)).toMatchObject({ replayed: 10, flips: 1, epoch: 2 });
     expect(await world.answers(await world.head())).toEqual(world.expected(20));
   });
+
+  it.each([30_000, 26 * 3_600_000])(
+    'saves what waits where the clock was set back by %s ms, once',
+    async (backMs) => {
+      const world = await begun();
+      await world.task().deliver(world.batch(10, 20), PLENTY);
+      world.clock.set(world.clock.nowMs() - backMs);
+      expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 1 });
+      expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 0 });
+      expect(await world.answers(await world.head())).toEqual(world.expected(20));
+    },
+  );
 
   it('leaves alone what is young, and what is saved', async () => {
     const world = await begun();
