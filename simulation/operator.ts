@@ -29,7 +29,8 @@ export interface OperatorDeps {
   readonly replaceMapping: (from: 'LATEST' | 'TRIM_HORIZON', afterMs: number) => void;
   /** Makes a plan the active one. */
   readonly activate: (plan: number) => Promise<void>;
-  readonly jumpClock: (actor: string, byMs: number) => void;
+  /** Sets the clock of a process; null: of all, those too that begin later. */
+  readonly jumpClock: (actor: string | null, byMs: number) => void;
 }
 
 const SHARDS_MAX = 10;
@@ -119,7 +120,7 @@ export class Operator {
         pool.pick()?.kill();
         return;
       case 'clock-jump':
-        jumpClock(pool.pick()?.name ?? '', incident.byMs);
+        jumpClock(incident.of === 'all' ? null : (pool.pick()?.name ?? ''), incident.byMs);
         return;
       case 'partition':
         wire.faults.partition(pool.pick()?.name ?? '', incident.port, incident.durationMs);

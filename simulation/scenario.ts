@@ -41,7 +41,8 @@ export type Incident = { readonly atMs: number } & (
   | { readonly kind: 'damage'; readonly blobs: number }
   /** Another pipeline file is activated, or one of before again: the `plan`-th of those that there are. */
   | { readonly kind: 'change-plan'; readonly plan: number }
-  | { readonly kind: 'clock-jump'; readonly byMs: number }
+  /** The clock of one environment is set, or those of all processes: as on one machine. The stream's own is right. */
+  | { readonly kind: 'clock-jump'; readonly byMs: number; readonly of: 'environment' | 'all' }
   | { readonly kind: 'partition'; readonly port: string; readonly durationMs: number }
   /** The mapping is deleted, and made again after a while. */
   | {
@@ -216,7 +217,12 @@ function drawIncidents(random: Random, horizonMs: number, damages: boolean): Inc
     ] as const);
     switch (kind) {
       case 'clock-jump':
-        return { atMs, kind, byMs: random.between(-600_000, 600_000) };
+        return {
+          atMs,
+          kind,
+          byMs: drawClockStepMs(random),
+          of: random.pick(['environment', 'all']),
+        };
       case 'partition': {
         const port = random.pick(['heads', 'items', 'objects', 'source', 'quarantine', '']);
         return { atMs, kind, port, durationMs: random.between(1_000, 120_000) };
@@ -242,6 +248,14 @@ function drawIncidents(random: Random, horizonMs: number, damages: boolean): Inc
   }
   if (!damages && random.chance(0.03)) incidents.push({ atMs, kind: 'trim-too-much' });
   return incidents.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** What a time service mends, what a person sets, what a machine wakes up with. */
+const CLOCK_STEPS_MS = [30_000, 600_000, 600_000, 26 * 3_600_000, 5 * 24 * 3_600_000];
+
+function drawClockStepMs(random: Random): number {
+  const mostMs = random.pick(CLOCK_STEPS_MS);
+  return random.pick([-1, 1]) * random.between(Math.floor(mostMs / 2), mostMs);
 }
 
 /** One plan after another, and often back. */

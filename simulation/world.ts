@@ -69,6 +69,8 @@ export class World {
   readonly #pool: EnvironmentPool;
   readonly #operator: Operator;
   readonly #skewMs = new Map<string, number>();
+  /** Of all processes' clocks, besides their own; the stream's arrivals are right. */
+  #commonSkewMs = 0;
   readonly #keptMs: number;
   readonly #checks: boolean;
   #mappings: EventSourceMapping[] = [];
@@ -126,7 +128,7 @@ export class World {
       blobs: this.#stores.blobs,
       trimsForFallback: scenario.trimsForFallback,
       batchRecordsMax: scenario.batchRecordsMax,
-      nowMs: this.#nowMs,
+      nowMs: this.#clockMs,
       act: (work) => this.#act(work),
       wire: this.#wire,
       stream: this.#stream,
@@ -135,7 +137,10 @@ export class World {
       random: this.#random.fork('operator'),
       activate: (index) => this.#activate(index),
       replaceMapping: (from, afterMs) => this.#act(this.#replaceMapping(from, afterMs)),
-      jumpClock: (actor, byMs) => this.#skewMs.set(actor, (this.#skewMs.get(actor) ?? 0) + byMs),
+      jumpClock: (actor, byMs) => {
+        if (actor === null) this.#commonSkewMs += byMs;
+        else this.#skewMs.set(actor, (this.#skewMs.get(actor) ?? 0) + byMs);
+      },
     });
   }
 
@@ -285,7 +290,7 @@ export class World {
     const random = this.#random.fork(connection.actor);
     const { clockSkewMsMax, knobs } = this.#scenario;
     this.#skewMs.set(connection.actor, random.between(-clockSkewMsMax, clockSkewMsMax));
-    const nowMs = () => this.#nowMs() + (this.#skewMs.get(connection.actor) ?? 0);
+    const nowMs = () => this.#clockMs() + (this.#skewMs.get(connection.actor) ?? 0);
     const onHeadWritten = ({ sliceId }: HeadItem) =>
       this.#auditor.writtenBy(sliceId, connection.actor);
     return faultyPorts(this.#stores.shared, connection, { nowMs, random, knobs, onHeadWritten });
@@ -388,6 +393,9 @@ export class World {
   }
 
   readonly #nowMs = (): number => EPOCH_MS + this.#time.nowMs;
+
+  /** What processes take for the time, but for what their own clocks are off by. */
+  readonly #clockMs = (): number => this.#nowMs() + this.#commonSkewMs;
 
   readonly #report = (kind: string, detail: string): void => {
     this.#trace.add('world', 'FAILED', kind, '');

@@ -146,6 +146,12 @@ export const MUTANTS: readonly Mutant[] = [
     '',
   ),
   one(
+    'a clock that was set back makes everything unsaved look young',
+    'core/elapsed.ts',
+    'return Math.abs(nowMs - sinceMs) >= periodMs;',
+    'return nowMs - sinceMs >= periodMs;',
+  ),
+  one(
     'a slice that another owner recovers is folded all the same',
     'core/task/slice-task.ts',
     "const isAnothers = head.status === 'RECOVERING' && head.generation !== this.#lease;",
