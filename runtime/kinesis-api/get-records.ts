@@ -47,7 +47,7 @@ function recordJson(record: StreamRecord): string {
 function requireIterator(text: string, nowMs: number): ShardIterator {
   const iterator = parseShardIterator(text);
   if (iterator === null) throw invalidArgument('Invalid ShardIterator.');
-  if (!mayHavePassed(iterator.issuedMs, SHARD_ITERATOR_AGE_MS_MAX, nowMs)) return iterator;
+  if (!mayHavePassed(iterator.issuedMs, SHARD_ITERATOR_AGE_MS_MAX + 1, nowMs)) return iterator;
   throw new KinesisError(
     'ExpiredIteratorException',
     `Iterator expired. The iterator was created at time ${timeText(iterator.issuedMs)} while right now it is ${timeText(nowMs)} which is further in the future than the tolerated delay of ${SHARD_ITERATOR_AGE_MS_MAX} milliseconds.`,

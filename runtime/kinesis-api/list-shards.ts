@@ -114,7 +114,7 @@ function nextPage(
   if (from === null || from.streamCreatedMs !== stream.createdMs) {
     throw invalidArgument('NextToken is none that was given out here.');
   }
-  if (mayHavePassed(from.issuedMs, TOKEN_AGE_MS_MAX, nowMs)) {
+  if (mayHavePassed(from.issuedMs, TOKEN_AGE_MS_MAX + 1, nowMs)) {
     const message = `NextToken is older than ${TOKEN_AGE_MS_MAX / 1000} seconds: list from the start again.`;
     throw new KinesisError('ExpiredNextTokenException', message);
   }
