@@ -11,6 +11,7 @@ import type { HeadItem } from '../core/ports.ts';
 import { comparePositions } from '../core/position.ts';
 import { type AggregateHandler, createAggregateHandler } from '../functions/aggregate/handler.ts';
 import { Auditor, stackOf } from './auditor.ts';
+import { Clocks, EPOCH_MS } from './clocks.ts';
 import { Connection, type Wire } from './connection.ts';
 import { EnvironmentPool } from './environment-pool.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
@@ -45,8 +46,6 @@ export interface RunResult {
   readonly timeline: readonly string[];
 }
 
-/** When a simulation begins, as its clocks say. */
-const EPOCH_MS = 1_760_000_000_000;
 const EVENTS_MAX = 250_000;
 const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
@@ -68,9 +67,7 @@ export class World {
   readonly #auditor: Auditor;
   readonly #pool: EnvironmentPool;
   readonly #operator: Operator;
-  readonly #skewMs = new Map<string, number>();
-  /** Of all processes' clocks, besides their own; the stream's arrivals are right. */
-  #commonSkewMs = 0;
+  readonly #clocks = new Clocks(this.#time);
   readonly #keptMs: number;
   readonly #checks: boolean;
   #mappings: EventSourceMapping[] = [];
@@ -95,7 +92,7 @@ export class World {
     this.#wire = { time: this.#time, trace: this.#trace, faults };
     this.#stream = new SimStream(scenario.shards, scenario, this.#random.fork('stream'));
     this.#keptMs = keptMsOf(scenario);
-    this.#stores = createSharedStores(this.#stream, this.#nowMs, (item) => {
+    this.#stores = createSharedStores(this.#stream, this.#clocks.trueMs, (item) => {
       this.#auditor.written(item);
     });
     const auditEvery = checks ? scenario.auditEvery : Number.POSITIVE_INFINITY;
@@ -128,7 +125,7 @@ export class World {
       blobs: this.#stores.blobs,
       trimsForFallback: scenario.trimsForFallback,
       batchRecordsMax: scenario.batchRecordsMax,
-      nowMs: this.#clockMs,
+      nowMs: this.#clocks.commonMs,
       act: (work) => this.#act(work),
       wire: this.#wire,
       stream: this.#stream,
@@ -137,10 +134,7 @@ export class World {
       random: this.#random.fork('operator'),
       activate: (index) => this.#activate(index),
       replaceMapping: (from, afterMs) => this.#act(this.#replaceMapping(from, afterMs)),
-      jumpClock: (actor, byMs) => {
-        if (actor === null) this.#commonSkewMs += byMs;
-        else this.#skewMs.set(actor, (this.#skewMs.get(actor) ?? 0) + byMs);
-      },
+      jumpClock: (actor, byMs) => this.#clocks.set(actor, byMs),
     });
   }
 
@@ -289,8 +283,8 @@ export class World {
   #portsOf(connection: Connection) {
     const random = this.#random.fork(connection.actor);
     const { clockSkewMsMax, knobs } = this.#scenario;
-    this.#skewMs.set(connection.actor, random.between(-clockSkewMsMax, clockSkewMsMax));
-    const nowMs = () => this.#clockMs() + (this.#skewMs.get(connection.actor) ?? 0);
+    const skewMs = random.between(-clockSkewMsMax, clockSkewMsMax);
+    const nowMs = this.#clocks.begin(connection.actor, skewMs);
     const onHeadWritten = ({ sliceId }: HeadItem) =>
       this.#auditor.writtenBy(sliceId, connection.actor);
     return faultyPorts(this.#stores.shared, connection, { nowMs, random, knobs, onHeadWritten });
@@ -327,7 +321,7 @@ export class World {
       streamName: this.#plan.stream,
       pool: this.#pool,
       scenario: this.#scenario,
-      random: this.#random.fork(`mapping of ${this.#nowMs()} ${this.#mappings.length}`),
+      random: this.#random.fork(`mapping of ${this.#clocks.trueMs()} ${this.#mappings.length}`),
       onAnswered: this.#auditor.answered.bind(this.#auditor),
       act: (work: Promise<unknown>) => this.#act(work),
     };
@@ -373,7 +367,7 @@ export class World {
     if (previous === null || isGarbled || this.#operator.hasDamaged) return true;
     const { rollbackGraceMs } = { ...DEFAULT_KNOBS, ...this.#scenario.knobs };
     const clockErrorMs = 2 * this.#scenario.clockSkewMsMax + jumpsMsOf(this.#scenario);
-    if (this.#nowMs() - previous.sinceMs > rollbackGraceMs - clockErrorMs) return true;
+    if (this.#clocks.trueMs() - previous.sinceMs > rollbackGraceMs - clockErrorMs) return true;
     const shard = this.#stream.shard(shardId);
     return recordsUpTo(shard, previous.cursor) < shard.trimmed;
   }
@@ -391,11 +385,6 @@ export class World {
     const kind = fault instanceof Error ? fault.name : 'no error';
     this.#report(kind, `${environment}, ${asked} on ${shardId}: ${stackOf(fault)}`);
   }
-
-  readonly #nowMs = (): number => EPOCH_MS + this.#time.nowMs;
-
-  /** What processes take for the time, but for what their own clocks are off by. */
-  readonly #clockMs = (): number => this.#nowMs() + this.#commonSkewMs;
 
   readonly #report = (kind: string, detail: string): void => {
     this.#trace.add('world', 'FAILED', kind, '');

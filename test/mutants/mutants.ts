@@ -3,6 +3,9 @@
  * not find in them it would not find in the product either: docs/testing.md has the table.
  */
 
+import type { Scenario } from '../../simulation/scenario.ts';
+import { GAP_IN_PARTS } from '../sim/fixed-scenarios.ts';
+
 export interface Edit {
   /** From the root of the project. */
   readonly file: string;
@@ -14,6 +17,8 @@ export interface Edit {
 export interface Mutant {
   readonly name: string;
   readonly edits: readonly Edit[];
+  /** What is fixed of the scenario that each seed draws: the fault needs what drawn ones seldom have. */
+  readonly scenario?: Partial<Scenario>;
 }
 
 /** To see that it is the mutants that fail. */
@@ -151,6 +156,15 @@ export const MUTANTS: readonly Mutant[] = [
     'return Math.abs(nowMs - sinceMs) >= periodMs;',
     'return nowMs - sinceMs >= periodMs;',
   ),
+  {
+    ...one(
+      'a gap that was closed in part is taken for followed',
+      'core/task/catch-up.ts',
+      '!closesGap && ',
+      '',
+    ),
+    scenario: GAP_IN_PARTS,
+  },
   one(
     'a slice that another owner recovers is folded all the same',
     'core/task/slice-task.ts',
