@@ -80,6 +80,19 @@ describe('the aggregate function, observed', () => {
     expect(telemetry.lines[0]).toMatchObject({ message: 'tick' });
   });
 
+  it('measures no age where its clock is behind the records, and takes no time from it', async () => {
+    const telemetry = new TrialTelemetry();
+    let nowMs = NOW_MS;
+    const set = async () => {
+      nowMs -= 3_600_000;
+      return [REPORT];
+    };
+    await observed(set, telemetry, { nowMs: () => nowMs })(EVENT, context);
+    expect(telemetry.metrics.has('BehindMs')).toBe(false);
+    const [{ details }] = telemetry.lines as unknown as [{ details: { tookMs: number } }];
+    expect(details.tookMs).toBeGreaterThanOrEqual(0);
+  });
+
   it.each([
     ['Faults', new TransientFault('busy', { hint: 'wait' })],
     ['Held', new HeldFault('another plan')],

@@ -75,6 +75,15 @@ describe('the tick function', () => {
     expect(observed).toEqual([`${shardIdOf(0)} ${record?.sequenceNumber}`, `${shardIdOf(1)} 0`]);
   });
 
+  it('looks at a shard whose last record lies an hour ahead of its clock', async () => {
+    const world = new QueryWorld();
+    const [record] = await world.deliver(0, flight);
+    world.clock.set((record?.arrivalMs ?? 0) - 3_600_000);
+    const { handler, observed } = trial(world);
+    await handler();
+    expect(observed).toContain(`${shardIdOf(0)} ${record?.sequenceNumber}`);
+  });
+
   it('ticks all others where one cannot be, and throws what it met', async () => {
     const world = new QueryWorld();
     const met = new Error('no room');

@@ -90,6 +90,20 @@ describe('the status', () => {
     expect((await statusOf(world.queries)).slices[0]?.behindMs).toBe(6_000);
   });
 
+  it.each([
+    ['a little', 5_000, 1, 0],
+    ['26 h', 26 * 3_600_000, null, null],
+  ])('says no false age where its clock is behind by %s', async (_, backMs, behindMs, ageMs) => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(1_000));
+    world.append(0, flight(2_000));
+    world.clock.set(world.clock.nowMs() - backMs);
+    expect((await statusOf(world.queries)).slices[0]).toMatchObject({
+      behindMs,
+      checkpointAgeMs: ageMs,
+    });
+  });
+
   it('does not claim to be at the tip when the stream does not say so', async () => {
     const world = new QueryWorld();
     await world.deliver(0, flight(1_000));

@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LocalStream } from '../../../adapters/local/stream/local-stream.ts';
 import { Aggregator } from '../../../core/aggregator.ts';
+import { parseHead } from '../../../core/checkpoint/head.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import type { Position } from '../../../core/position.ts';
 import { START } from '../../../core/position.ts';
 import { Queries } from '../../../core/query/queries.ts';
+import { activatePlan } from '../../../core/task/plan-activation.ts';
 import { openLocalPorts, systemClock } from '../../../runtime/local-ports.ts';
+import { SliceHeads } from '../../../runtime/slice-heads.ts';
 import { temporaryFolder } from '../adapters-local/temporary-folder.ts';
 import { planOf } from '../state/fold-fixture.ts';
 
@@ -40,6 +43,11 @@ class DevParts {
     const path = join(this.#folder, 'stream.db');
     const stream = LocalStream.open({ path, name: 'shop', shardCount: 1, clock: systemClock });
     const ports = await openLocalPorts(this.#folder);
+    const heads = (await ports.heads.listHeads()).map(parseHead);
+    const objects = ports.blobs.objects;
+    const context = { registry: ports.plans, heads, objects, nowMs: systemClock.nowMs() };
+    const { ordinal } = await activatePlan(plan, context);
+    await new SliceHeads(stream, ports.heads, objects).open(ordinal, plan.hash);
     const environment = new Aggregator(plan, createJsonDecoder(plan), ports);
     return { stream, ports, environment, queries: new Queries(plan, ports) };
   }
