@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { backupCommand } from './commands/backup.ts';
 import { checkCommand } from './commands/check.ts';
 import { checkpointCommand } from './commands/checkpoint.ts';
 import { devCommand } from './commands/dev.ts';
@@ -43,6 +44,7 @@ async function main(argv: string[]): Promise<number> {
     quarantineCommand(),
     simulateCommand(),
     redriveCommand(),
+    backupCommand(),
   ];
   for (const command of commands) program.addCommand(command.exitOverride());
   try {

@@ -109,9 +109,15 @@ export interface HashRange {
   readonly end: string;
 }
 
-/** The stream's shards. Asked once a slice, when its HEAD is created. */
+/** The stream and its shards. */
 export interface ShardDirectory {
+  /** Asked once a slice, when its HEAD is created. */
   hashRange(shardId: string): Promise<HashRange>;
+  /**
+   * 16 hex digits that only this very stream has: one that was deleted and made again under its name has others. Asked when
+   * a HEAD is created, and at each restore.
+   */
+  streamId(): Promise<string>;
 }
 
 /** A record that could not be processed, whole. Identified by (slice, timeline, sequence number, sub-sequence). */

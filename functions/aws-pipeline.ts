@@ -21,7 +21,7 @@ import { KinesisRecordSource } from '../adapters/aws/kinesis/kinesis-record-sour
 import { KinesisShardDirectory } from '../adapters/aws/kinesis/kinesis-shard-directory.ts';
 import { KinesisTips } from '../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../adapters/aws/kinesis/shard-list.ts';
-import { StreamRetention } from '../adapters/aws/kinesis/stream-retention.ts';
+import { StreamSummary } from '../adapters/aws/kinesis/stream-summary.ts';
 import { S3ObjectStore } from '../adapters/aws/s3/s3-object-store.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { Clock, NonceSource } from '../core/ports.ts';
@@ -120,10 +120,10 @@ function openStream(variables: Variables, { calls, ...parts }: StreamParts) {
   const { client, streamArn, shards } = openKinesis(variables, calls);
   const clock = systemClock;
   const hoursMax = retentionHoursOf(variables);
-  const retention = new StreamRetention({ client, calls, streamArn, hoursMax, clock });
+  const summary = new StreamSummary({ client, calls, streamArn, hoursMax, clock });
   const start = startOf(variables);
   const pages = new KinesisPages({ client, calls, streamArn, shards, start, clock });
-  const source = new KinesisRecordSource({ pages, retention, clock, ...parts });
-  const tips = new KinesisTips({ source, marks: parts.marks, retention, clock });
-  return { shards, source, tips, directory: new KinesisShardDirectory(shards, tips) };
+  const source = new KinesisRecordSource({ pages, retention: summary, clock, ...parts });
+  const tips = new KinesisTips({ source, marks: parts.marks, retention: summary, clock });
+  return { shards, source, tips, directory: new KinesisShardDirectory(shards, tips, summary) };
 }

@@ -61,7 +61,7 @@ export async function openFolderStores(
 async function proveAll(heads: readonly Head[], streamPath: string): Promise<void> {
   const source = LocalRecordSource.open(streamPath);
   try {
-    for (const head of heads) await proveDelivered(head, source);
+    for (const head of heads) await proveDelivered(head, source, source);
   } finally {
     source.close();
   }

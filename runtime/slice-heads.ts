@@ -28,7 +28,8 @@ export class SliceHeads {
       const sliceId = sliceIdOf(shardId);
       if ((await this.#store.readHead(sliceId)) !== null) continue;
       const nonce = randomNonces.nonce();
-      const identity = { sliceId, shardId, range, planOrdinal, planHash };
+      const streamId = this.#stream.id;
+      const identity = { sliceId, shardId, range, streamId, planOrdinal, planHash };
       const ports = { heads: this.#store, objects: this.#objects };
       await beginSlice(sliceId, ports, async () => firstHead({ ...identity, nonce }));
     }

@@ -42,6 +42,7 @@ const FIRST_SEQUENCE_NUMBER =
 const LONGER_SEQUENCE_NUMBER = 10n ** 55n;
 const USUAL_STEP = 2n ** 51n;
 const MEBI = 2 ** 20;
+const STREAM_ID = '5'.repeat(16);
 
 export class SimStream implements RecordSource, ShardDirectory {
   readonly #shards: SimShard[] = [];
@@ -145,6 +146,10 @@ export class SimStream implements RecordSource, ShardDirectory {
     const count = isShort ? this.#random.between(1, limit) : limit;
     const records = shard.log.slice(from, from + count);
     return { outcome: 'records', records, reachedTip: from + records.length === shard.log.length };
+  }
+
+  async streamId(): Promise<string> {
+    return STREAM_ID;
   }
 
   async hashRange(shardId: string): Promise<HashRange> {

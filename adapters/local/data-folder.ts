@@ -18,6 +18,7 @@ import { CorruptStateFault } from '../../core/faults.ts';
 import { requireFormat } from '../../core/format-version.ts';
 import { createFolder, isTemporary, replaceFile } from './durable-files.ts';
 import { isBusy, isFileError, localFault, withLocalFaultsAsync } from './local-faults.ts';
+import { refuseLostWal } from './stream/stream-home.ts';
 
 /** Version of the folder's layout. A folder of another one is refused. */
 const FORMAT_VERSION = 3;
@@ -107,6 +108,7 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
     await makeFolder(path);
     const lock = await acquire(path);
     try {
+      refuseLostWal(join(path, STREAM_FILE));
       await refuseOpenElsewhere(path);
       const pipeline = await readPipelineName(path);
       if (pipeline === null) await writeFormat(path, request);

@@ -15,6 +15,8 @@ import { MemoryQuarantineIndex } from './memory-quarantine-index.ts';
 import { MemoryRecordSource } from './memory-record-source.ts';
 import { MemorySuspicionStore } from './memory-suspicion-store.ts';
 
+/** `streamId` of its only stream. */
+export const STREAM_ID = '5'.repeat(16);
 /** The range of a stream's only shard. */
 export const WHOLE_RANGE: HashRange = { start: '0'.repeat(32), end: 'f'.repeat(32) };
 
@@ -29,7 +31,10 @@ export class MemoryPorts implements TaskPorts {
   readonly suspicions = new MemorySuspicionStore();
   readonly source = new MemoryRecordSource();
   readonly nonces = new CountingNonces();
-  readonly shards: ShardDirectory = { hashRange: async () => WHOLE_RANGE };
+  readonly shards: ShardDirectory = {
+    hashRange: async () => WHOLE_RANGE,
+    streamId: async () => STREAM_ID,
+  };
 
   constructor(nowMs: number, knobs: Partial<Knobs> = {}) {
     this.clock = new MemoryClock(nowMs);

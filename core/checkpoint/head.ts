@@ -53,6 +53,8 @@ export interface Head {
   readonly sliceId: string;
   readonly shardId: string;
   readonly range: HashRange;
+  /** The very stream whose records the slice holds: see `ShardDirectory.streamId`. */
+  readonly streamId: string;
   readonly status: SliceStatus;
   readonly timeline: number;
   readonly epoch: number;
@@ -96,7 +98,10 @@ export interface Head {
 
 /** The HEAD of a slice that has folded nothing: it begins at the oldest record of its shard. */
 export function firstHead(
-  identity: Pick<Head, 'sliceId' | 'shardId' | 'range' | 'planOrdinal' | 'planHash' | 'nonce'>,
+  identity: Pick<
+    Head,
+    'sliceId' | 'shardId' | 'range' | 'streamId' | 'planOrdinal' | 'planHash' | 'nonce'
+  >,
 ): Head {
   return {
     ...identity,
@@ -196,6 +201,7 @@ function oldestNeeded({ base, previous }: Head): number {
 /** What must hold between a HEAD and the one that replaces it: checked before each write. */
 export function assertSuccession(before: Head, after: Head): void {
   assert(after.revision === before.revision + 1, 'revision-counts-writes');
+  assert(after.streamId === before.streamId, 'a-slice-is-of-one-stream');
   assert(comparePositions(after.delivered, before.delivered) >= 0, 'delivered-never-goes-back');
   const isMoved = comparePositions(after.delivered, before.delivered) > 0;
   assert(isMoved || after.closesGap === before.closesGap, 'a-gap-is-marked-with-delivered');
@@ -215,11 +221,13 @@ export function assertSuccession(before: Head, after: Head): void {
 
 const HASH_BYTES = 16;
 const NONCE_BYTES = 8;
+const STREAM_ID_BYTES = 8;
 
 function encodeHead(head: Head, writer: ByteWriter): void {
   writer.string(head.shardId);
   writer.hex(head.range.start);
   writer.hex(head.range.end);
+  writer.hex(head.streamId);
   writer.u8(STATUSES.indexOf(head.status));
   for (const number of [head.timeline, head.epoch, head.generation, head.revision]) {
     writer.varint(number);
@@ -254,12 +262,14 @@ function decodeHead(reader: ByteReader): Head {
   const shardId = reader.string();
   const sliceId = sliceIdOf(shardId);
   const range = { start: reader.hex(HASH_BYTES), end: reader.hex(HASH_BYTES) };
+  const streamId = reader.hex(STREAM_ID_BYTES);
   const status = STATUSES[reader.u8()];
   if (status === undefined) throw new CorruptStateFault(`HEAD of ${sliceId} has no known status`);
   const head = {
     sliceId,
     shardId,
     range,
+    streamId,
     status,
     timeline: reader.varint(),
     epoch: reader.varint(),

@@ -2,16 +2,22 @@
  * A slice's log as a replay reads it: what must be there and is not is a `ReplayGapFault`, never skipped.
  */
 
-import type { Head } from '../checkpoint/head.ts';
 import { ReplayGapFault, TransientFault } from '../faults.ts';
-import type { RecordSource, SourceRead, StreamRecord } from '../ports.ts';
+import type { Knobs } from '../knobs.ts';
+import type { RecordSource, ShardDirectory, SourceRead, StreamRecord } from '../ports.ts';
 import { comparePositions, type Position, START } from '../position.ts';
-import { proveDelivered } from './stream-proof.ts';
+import { type Proved, proveDelivered } from './stream-proof.ts';
 
 /** A slice, and the shard whose records are its log. */
 export interface SliceIdentity {
   readonly sliceId: string;
   readonly shardId: string;
+}
+
+export interface ReplayPorts {
+  readonly source: RecordSource;
+  readonly shards: ShardDirectory;
+  readonly knobs: Pick<Knobs, 'replayChunkRecords'>;
 }
 
 export type BetweenRead =
@@ -27,20 +33,22 @@ export type BetweenRead =
 export class ReplayLog {
   readonly #identity: SliceIdentity;
   readonly #source: RecordSource;
+  readonly #shards: ShardDirectory;
   readonly #chunkRecords: number;
   /** What the last proof read: a shard gives five answers a second, so the gap check does not ask again. */
   #proof: { readonly after: Position; readonly answer: SourceRead } | null = null;
 
-  constructor(identity: SliceIdentity, source: RecordSource, chunkRecords: number) {
+  constructor(identity: SliceIdentity, ports: ReplayPorts) {
     this.#identity = identity;
-    this.#source = source;
-    this.#chunkRecords = chunkRecords;
+    this.#source = ports.source;
+    this.#shards = ports.shards;
+    this.#chunkRecords = ports.knobs.replayChunkRecords;
   }
 
-  /** Throws `StreamMismatchFault` if HEAD's `delivered` is no record of the stream, there or trimmed. */
-  async proveDelivered(head: Pick<Head, 'shardId' | 'delivered'>): Promise<void> {
+  /** Throws `StreamMismatchFault` if HEAD is of another stream, or its `delivered` no record of it, there or trimmed. */
+  async proveDelivered(head: Proved): Promise<void> {
     this.#proof = null;
-    const answer = await proveDelivered(head, this.#source);
+    const answer = await proveDelivered(head, this.#source, this.#shards);
     if (answer !== null) this.#proof = { after: head.delivered, answer };
   }
 

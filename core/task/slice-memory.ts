@@ -138,8 +138,9 @@ export class SliceMemory {
     if (active.hash !== planHash) throw this.#held(active.hash);
     return beginSlice(sliceId, { heads, objects: blobs.objects }, async () => {
       const range = await shards.hashRange(shardId);
-      const nonce = nonces.nonce();
-      return firstHead({ ...this.#identity, range, planOrdinal: active.ordinal, planHash, nonce });
+      const streamId = await shards.streamId();
+      const planned = { planOrdinal: active.ordinal, planHash };
+      return firstHead({ ...this.#identity, range, streamId, ...planned, nonce: nonces.nonce() });
     });
   }
 

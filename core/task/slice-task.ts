@@ -61,7 +61,7 @@ export class SliceTask {
     this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
     this.#committer = new Committer(this.#owner, ports);
     this.#catchUp = new CatchUp({
-      log: new ReplayLog(identity, ports.source, ports.knobs.replayChunkRecords),
+      log: new ReplayLog(identity, ports),
       guard: this.#guard,
       committer: this.#committer,
       flipReserveMs: ports.knobs.flipReserveMs,

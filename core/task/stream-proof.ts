@@ -6,17 +6,33 @@
  * there or trimmed. It is asked at each start and after each restore.
  */
 import type { Head } from '../checkpoint/head.ts';
-import type { RecordSource, SourceRead } from '../ports.ts';
+import { StreamMismatchFault } from '../faults.ts';
+import type { RecordSource, ShardDirectory, SourceRead } from '../ports.ts';
 import { comparePositions, START } from '../position.ts';
 
+export type Proved = Pick<Head, 'sliceId' | 'shardId' | 'streamId' | 'delivered'>;
+
 /**
- * What follows HEAD's `delivered`, one record of it; null before the first delivery. Throws `StreamMismatchFault` where that
- * record is none of the stream's.
+ * What follows HEAD's `delivered`, one record of it; null before the first delivery. Throws `StreamMismatchFault` where HEAD
+ * is of another stream, or that record is none of the stream's.
  */
 export async function proveDelivered(
-  { shardId, delivered }: Pick<Head, 'shardId' | 'delivered'>,
+  head: Proved,
   source: RecordSource,
+  shards: Pick<ShardDirectory, 'streamId'>,
 ): Promise<SourceRead | null> {
+  const { shardId, delivered } = head;
+  const streamId = await shards.streamId();
+  if (streamId !== head.streamId) throw otherStream(head, streamId);
   if (comparePositions(delivered, START) === 0) return null;
   return source.readAfter(shardId, delivered, 1);
+}
+
+function otherStream({ sliceId, streamId }: Proved, found: string): StreamMismatchFault {
+  return new StreamMismatchFault(
+    `the checkpoints of ${sliceId} are of stream ${streamId}, this is stream ${found}: it was deleted and made again under its name, or stream.db is another pipeline's`,
+    {
+      hint: 'put back the stream, or the table or checkpoint.db, that belong together; to begin again on purpose, delete the objects and the HEADs of the pipeline first (docs/operations.md)',
+    },
+  );
 }

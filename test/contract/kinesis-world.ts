@@ -7,6 +7,7 @@ import { KinesisShardDirectory } from '../../adapters/aws/kinesis/kinesis-shard-
 import { KinesisTips } from '../../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../../adapters/aws/kinesis/shard-list.ts';
 import type { TipMarks } from '../../adapters/aws/kinesis/tip-marks.ts';
+import { STREAM_ID } from '../../adapters/memory/memory-ports.ts';
 
 export const REGION = 'us-east-1';
 
@@ -37,5 +38,10 @@ export function connectKinesis({ client, streamName, marks, clock, shardsPerPage
   const kept = { marks, retention: { hours: async () => 24 }, clock };
   const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, pauseMs: 20 });
   const tips = new KinesisTips({ ...kept, source });
-  return { shards, source, tips, directory: new KinesisShardDirectory(shards, tips) };
+  return {
+    shards,
+    source,
+    tips,
+    directory: new KinesisShardDirectory(shards, tips, { streamId: async () => STREAM_ID }),
+  };
 }

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { groups, manyOrders, order, put, writePipeline } from './orders.ts';
-import { cleanUp, Dev, newFolder, tidemark } from './tidemark-process.ts';
+import { cleanUp, Dev, newFolder, pause, tidemark } from './tidemark-process.ts';
 
 const folders: string[] = [];
 const devs: Dev[] = [];
@@ -218,6 +218,44 @@ describe('a data folder that goes under a running dev', () => {
     await dev.prints('stderr', /lock\.db was (?:removed|replaced)/);
     expect(await dev.ended).toBe(1);
     expect((await start(folder)).stderr).toBe('');
+  });
+});
+
+describe('a backup', () => {
+  it('taken while records flow holds all that were acknowledged before it, each once, and goes on', async () => {
+    const folder = filledFolder();
+    const dev = await start(folder);
+    let [batches, isDone] = [0, false];
+    const flow = (async () => {
+      while (!isDone) {
+        const batch = Array.from({ length: 20 }, (_, index) =>
+          order(`b${batches}-${index}`, `shop-${batches}`, 1),
+        );
+        await put(dev, batch);
+        batches++;
+      }
+    })();
+    while (batches < 5) await pause(5);
+    const before = batches;
+    const backup = await dev.backup('copy');
+    isDone = true;
+    await flow;
+    expect(backup.stderr).toBe('');
+    expect(backup.stdout).toMatch(/backed up pipeline shop to .*copy/);
+    await dev.end('SIGKILL');
+
+    const args = ['--pipeline', 'shop.json', '--data', 'copy'];
+    const restored = await Dev.start(folder, ...args);
+    devs.push(restored);
+    const after = await put(restored, manyOrders('after', 10));
+    const counts = await groups(restored, 'by_shop', 'orders', after);
+    for (let batch = 0; batch < before; batch++) expect(counts[`shop-${batch}`]).toBe(20);
+    for (const [shop, count] of Object.entries(counts)) {
+      if (shop.startsWith('shop-')) expect(count).toBe(20);
+    }
+    expect(counts).toMatchObject({ north: 215, south: 215 });
+    const { json } = await restored.call('/v1/status');
+    expect(json).toMatchObject({ records: { duplicates: 0, quarantined: 0 } });
   });
 });
 

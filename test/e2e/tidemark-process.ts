@@ -128,6 +128,11 @@ export class Dev {
     return tidemark([name, ...args, option, this.url], { cwd: this.folder });
   }
 
+  /** Copies its data folder, by a process that does not ask it. */
+  backup(to: string): Promise<Ended> {
+    return tidemark(['backup', '--to', to], { cwd: this.folder });
+  }
+
   /** A GET, or a POST of `body`, of the query API. */
   async call(path: string, body?: unknown): Promise<{ status: number; json: unknown }> {
     const headers = { 'content-type': 'application/json' };

@@ -22,7 +22,7 @@ import {
   type ReadBounds,
   ShardCursor,
 } from './shard-cursor.ts';
-import type { Retention } from './stream-retention.ts';
+import type { Retention } from './stream-summary.ts';
 import { surelyKeptMs, type TipMark, type TipMarks } from './tip-marks.ts';
 
 export interface KinesisSourceOptions {

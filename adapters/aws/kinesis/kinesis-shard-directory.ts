@@ -6,16 +6,19 @@ import { ConfigurationFault } from '../../../core/faults.ts';
 import type { HashRange, ShardDirectory } from '../../../core/ports.ts';
 import type { KinesisTips } from './kinesis-tips.ts';
 import type { ShardList } from './shard-list.ts';
+import type { StreamSummary } from './stream-summary.ts';
 
 export class KinesisShardDirectory implements ShardDirectory {
   readonly #shards: ShardList;
   readonly #tips: KinesisTips;
+  readonly #summary: Pick<StreamSummary, 'streamId'>;
   /** A shard's range never changes. */
   #ranges: ReadonlyMap<string, HashRange> = new Map();
 
-  constructor(shards: ShardList, tips: KinesisTips) {
+  constructor(shards: ShardList, tips: KinesisTips, summary: Pick<StreamSummary, 'streamId'>) {
     this.#shards = shards;
     this.#tips = tips;
+    this.#summary = summary;
   }
 
   async hashRange(shardId: string): Promise<HashRange> {
@@ -27,6 +30,10 @@ export class KinesisShardDirectory implements ShardDirectory {
     }
     await this.#tips.begin(shardId);
     return range;
+  }
+
+  streamId(): Promise<string> {
+    return this.#summary.streamId();
   }
 
   async #listAgain(): Promise<ReadonlyMap<string, HashRange>> {

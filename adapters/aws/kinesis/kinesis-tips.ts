@@ -7,7 +7,7 @@ import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
 import type { Clock, SourceRead } from '../../../core/ports.ts';
 import { comparePositions, type Position, START } from '../../../core/position.ts';
 import type { KinesisRecordSource } from './kinesis-record-source.ts';
-import type { Retention } from './stream-retention.ts';
+import type { Retention } from './stream-summary.ts';
 import { surelyKeptMs, type TipMarks } from './tip-marks.ts';
 
 export type Observation =

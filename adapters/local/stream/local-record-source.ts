@@ -15,6 +15,7 @@ import { openForReading, readStreamInfo } from './stream-database.ts';
 export class LocalRecordSource implements RecordSource, ShardDirectory {
   readonly #path: string;
   readonly #database: DatabaseSync;
+  readonly #streamId: string;
   readonly #logs = new Map<string, ShardLog>();
 
   /** Opens the file that a `LocalStream` created. `TransientFault` if there is none yet. */
@@ -30,6 +31,7 @@ export class LocalRecordSource implements RecordSource, ShardDirectory {
       database.close();
       throw new TransientFault(`the stream ${path} is not created yet`);
     }
+    this.#streamId = info.id;
     for (const shard of info.shards) this.#logs.set(shard.shardId, new ShardLog(database, shard));
   }
 
@@ -48,6 +50,10 @@ export class LocalRecordSource implements RecordSource, ShardDirectory {
 
   async hashRange(shardId: string): Promise<HashRange> {
     return this.#logOf(shardId).shard.range;
+  }
+
+  async streamId(): Promise<string> {
+    return this.#streamId;
   }
 
   close(): void {

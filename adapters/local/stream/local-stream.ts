@@ -27,6 +27,7 @@ import {
   type ShardInfo,
   type StreamInfo,
 } from './stream-database.ts';
+import { leaveHome, settleHome } from './stream-home.ts';
 
 /** How long Kinesis keeps records by default. */
 export const RETENTION_HOURS_DEFAULT = 24;
@@ -87,6 +88,7 @@ type AppendListener = (shardId: string) => void;
 
 export class LocalStream {
   readonly name: string;
+  readonly id: string;
   readonly createdMs: number;
   readonly retentionHours: number;
   readonly #path: string;
@@ -123,6 +125,7 @@ export class LocalStream {
       });
       assert(info !== null, 'stream-is-created');
       refuseOtherStream(info, options);
+      withLocalFaults(path, 'open the stream', () => settleHome(database, path));
       return new LocalStream(database, info, options);
     } catch (error) {
       database.close();
@@ -132,6 +135,7 @@ export class LocalStream {
 
   private constructor(database: DatabaseSync, info: StreamInfo, options: LocalStreamOptions) {
     this.name = info.name;
+    this.id = info.id;
     this.createdMs = info.createdMs;
     this.retentionHours = options.retentionHours ?? RETENTION_HOURS_DEFAULT;
     this.#path = options.path;
@@ -260,6 +264,7 @@ export class LocalStream {
   close(): void {
     try {
       this.#flushPositions();
+      leaveHome(this.#database);
     } finally {
       this.#database.close();
     }

@@ -12,6 +12,7 @@ export class ShardAppender {
   readonly #prefix: string;
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
+  readonly #selectArrival: StatementSync;
   readonly #saveFirst: StatementSync;
   #firstOrdinal: number;
   #committedOrdinal: number;
@@ -26,8 +27,10 @@ export class ShardAppender {
     this.#prefix = sequencePrefix(shard.createdMs);
     this.#insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?, ?, ?, ?)`);
     this.#delete = database.prepare(`DELETE FROM ${table} WHERE ordinal < ?`);
+    this.#selectArrival = database.prepare(`SELECT arrival_ms FROM ${table} WHERE ordinal = ?`);
     this.#saveFirst = database.prepare(
-      `UPDATE shards SET first_ordinal = ?, newest_arrival_ms = max(newest_arrival_ms, ?) WHERE shard = ${shard.index}`,
+      `UPDATE shards SET first_ordinal = ?, newest_arrival_ms = max(newest_arrival_ms, ?), trimmed_arrival_ms = ?
+        WHERE shard = ${shard.index}`,
     );
     const row = database
       .prepare(`SELECT first_ordinal, newest_arrival_ms FROM shards WHERE shard = ${shard.index}`)
@@ -96,8 +99,10 @@ export class ShardAppender {
   /** Deletes the records before `ordinal` within the running transaction. `trimmed` follows once it is committed. */
   trimTo(ordinal: number): void {
     assert(ordinal <= this.#committedOrdinal, 'trim-stays-within-the-log');
+    // What tells the last record that went from one of a copy that went its own way.
+    const last = this.#selectArrival.get(ordinal - 1)?.['arrival_ms'] ?? null;
     this.#delete.run(ordinal);
-    this.#saveFirst.run(ordinal, this.#committedArrivalMs);
+    this.#saveFirst.run(ordinal, this.#committedArrivalMs, last);
   }
 
   trimmed(ordinal: number): void {

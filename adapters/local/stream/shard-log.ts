@@ -50,6 +50,7 @@ export class ShardLog {
   readonly shard: ShardInfo;
   readonly #prefix: string;
   readonly #selectFirst: StatementSync;
+  readonly #selectTrimmed: StatementSync;
   readonly #selectNewest: StatementSync;
   readonly #selectRecords: StatementSync;
   readonly #selectArrival: StatementSync;
@@ -60,6 +61,9 @@ export class ShardLog {
     this.#prefix = sequencePrefix(shard.createdMs);
     this.#selectFirst = database.prepare(
       `SELECT first_ordinal AS ordinal FROM shards WHERE shard = ${shard.index}`,
+    );
+    this.#selectTrimmed = database.prepare(
+      `SELECT trimmed_arrival_ms AS arrivalMs FROM shards WHERE shard = ${shard.index}`,
     );
     this.#selectNewest = database.prepare(`SELECT max(ordinal) AS ordinal FROM ${table}`);
     this.#selectRecords = database.prepare(
@@ -161,8 +165,7 @@ export class ShardLog {
     if (parts.ordinal >= bounds.nextOrdinal) {
       return { outcome: 'foreign', reason: 'not-written-yet', parts };
     }
-    const isThere = parts.ordinal >= bounds.firstOrdinal;
-    if (isThere && this.#arrivalOf(parts.ordinal) !== parts.arrivalMs) {
+    if (!this.#isSameRecord(parts, bounds.firstOrdinal)) {
       return { outcome: 'foreign', reason: 'other-stream', parts };
     }
     return { outcome: 'located', ordinal: after ? parts.ordinal + 1 : parts.ordinal };
@@ -187,6 +190,13 @@ export class ShardLog {
     if (nextOrdinal === firstOrdinal) return `it holds no record after number ${nextOrdinal - 1}`;
     const newest = nextOrdinal - 1;
     return `its newest record is number ${newest} of ${timeOf(this.#arrivalOf(newest))}`;
+  }
+
+  /** Of records that are gone only the last one is known: none before it is asked for while all is well. */
+  #isSameRecord({ ordinal, arrivalMs }: SequenceParts, firstOrdinal: number): boolean {
+    if (ordinal >= firstOrdinal) return this.#arrivalOf(ordinal) === arrivalMs;
+    const trimmedMs = this.#selectTrimmed.get()?.['arrivalMs'] ?? null;
+    return ordinal < firstOrdinal - 1 || trimmedMs === null || trimmedMs === arrivalMs;
   }
 
   #arrivalOf(ordinal: number): number {

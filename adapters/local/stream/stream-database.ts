@@ -5,6 +5,7 @@
  * - One table of records a shard, keyed by ordinal: appends go to the right edge of a B-tree, so pages fill up.
  * - One connection writes. Others, in any thread, open the same file read-only.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,7 +16,7 @@ import { withLocalFaults } from '../local-faults.ts';
 import { cutHashRanges, type HashRange } from './hash-range.ts';
 
 /** Version of the schema below. A file of another one is refused. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 /** Marks the file as ours, whatever its name: "TdmS". */
 const APPLICATION_ID = 0x54_64_6d_53;
 const PAGE_BYTES = 8192;
@@ -24,6 +25,7 @@ const CHECKPOINT_PAGES = 2048;
 const WAL_BYTES_KEPT = 64 * 1024 * 1024;
 const BUSY_TIMEOUT_MS = 5_000;
 const SHARD_ID_DIGITS = 12;
+const ID_BYTES = 8;
 
 export interface ShardInfo {
   /** From 0; part of the shard's name and of its sequence numbers. */
@@ -35,6 +37,8 @@ export interface ShardInfo {
 
 export interface StreamInfo {
   readonly name: string;
+  /** 16 hex digits that no other stream has, one of the same name included; its copies have the same. */
+  readonly id: string;
   readonly createdMs: number;
   /** By index. Their ranges tile all hash keys. */
   readonly shards: readonly ShardInfo[];
@@ -85,8 +89,8 @@ export function hasStream(path: string): boolean {
 /** What the file holds; null if nothing was created in it yet. */
 export function readStreamInfo(database: DatabaseSync): StreamInfo | null {
   if (pragmaNumber(database, 'user_version') === 0) return null;
-  const stream = database.prepare('SELECT name, created_ms FROM stream').get() as
-    | { name: string; created_ms: number }
+  const stream = database.prepare('SELECT name, id, created_ms FROM stream').get() as
+    | { name: string; id: string; created_ms: number }
     | undefined;
   assert(stream !== undefined, 'schema-and-stream-are-created-together');
   const rows = database
@@ -98,7 +102,7 @@ export function readStreamInfo(database: DatabaseSync): StreamInfo | null {
     range: { start: row.range_start, end: row.range_end },
     createdMs: row.created_ms,
   }));
-  return { name: stream.name, createdMs: stream.created_ms, shards };
+  return { name: stream.name, id: stream.id, createdMs: stream.created_ms, shards };
 }
 
 /** Creates schema, stream and shards in one transaction: a crash leaves all or nothing. */
@@ -106,14 +110,20 @@ export function createStream(database: DatabaseSync, options: CreateOptions): vo
   database.exec('BEGIN IMMEDIATE');
   try {
     database.exec(`
-      CREATE TABLE stream (name TEXT NOT NULL, created_ms INTEGER NOT NULL) STRICT;
+      CREATE TABLE stream (
+        name TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        home TEXT
+      ) STRICT;
       CREATE TABLE shards (
         shard INTEGER PRIMARY KEY,
         created_ms INTEGER NOT NULL,
         range_start TEXT NOT NULL,
         range_end TEXT NOT NULL,
         first_ordinal INTEGER NOT NULL,
-        newest_arrival_ms INTEGER NOT NULL
+        newest_arrival_ms INTEGER NOT NULL,
+        trimmed_arrival_ms INTEGER
       ) STRICT;
       CREATE TABLE mapping_positions (
         shard INTEGER PRIMARY KEY,
@@ -121,8 +131,10 @@ export function createStream(database: DatabaseSync, options: CreateOptions): vo
         sub_sequence INTEGER NOT NULL
       ) STRICT;
     `);
-    database.prepare('INSERT INTO stream VALUES (?, ?)').run(options.name, options.nowMs);
-    const insertShard = database.prepare('INSERT INTO shards VALUES (?, ?, ?, ?, 1, 0)');
+    const id = randomBytes(ID_BYTES).toString('hex');
+    const insert = database.prepare('INSERT INTO stream VALUES (?, ?, ?, NULL)');
+    insert.run(options.name, options.nowMs, id);
+    const insertShard = database.prepare('INSERT INTO shards VALUES (?, ?, ?, ?, 1, 0, NULL)');
     cutHashRanges(options.shardCount).forEach((range, index) => {
       insertShard.run(index, options.nowMs, range.start, range.end);
       database.exec(`

@@ -5,6 +5,7 @@ import { KinesisRecordSource } from '../../../adapters/aws/kinesis/kinesis-recor
 import { KinesisShardDirectory } from '../../../adapters/aws/kinesis/kinesis-shard-directory.ts';
 import { KinesisTips } from '../../../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../../../adapters/aws/kinesis/shard-list.ts';
+import { STREAM_ID } from '../../../adapters/memory/memory-ports.ts';
 import {
   ConfigurationFault,
   ReplayGapFault,
@@ -44,7 +45,11 @@ class Setting {
     const kept = { marks, retention: { hours: async () => this.hours }, clock };
     const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, callsMax, pauseMs: 0 });
     const tips = new KinesisTips({ ...kept, source });
-    return { source, tips, directory: new KinesisShardDirectory(shards, tips) };
+    return {
+      source,
+      tips,
+      directory: new KinesisShardDirectory(shards, tips, { streamId: async () => STREAM_ID }),
+    };
   }
 
   passHours(hours: number): void {

@@ -79,8 +79,8 @@ describe('opening a local stream', () => {
   });
 
   it.each([
-    [2, NewerFormatFault],
-    [0, OlderFormatFault],
+    [3, NewerFormatFault],
+    [1, OlderFormatFault],
   ])('refuses a file of format %s, to write and to read', (version, fault) => {
     const path = streamPath();
     openStream({ path }).close();

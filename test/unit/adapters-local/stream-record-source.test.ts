@@ -89,7 +89,9 @@ describe('the local stream as a record source', () => {
     await expect(source.readAfter(SHARD_0, foreign as never, 10)).rejects.toThrow(
       StreamMismatchFault,
     );
-    await expect(source.readAfter(SHARD_0, foreign as never, 10)).rejects.toThrow(/another stream/);
+    await expect(source.readAfter(SHARD_0, foreign as never, 10)).rejects.toThrow(
+      /the stream has another record there/,
+    );
   });
 
   it('refuses a position after the newest record, as when the file is an older copy', async () => {

@@ -40,6 +40,7 @@ export const someHead: Head = {
   sliceId: SLICE,
   shardId: SHARD,
   range: { start: '0'.repeat(32), end: 'f'.repeat(32) },
+  streamId: 'abcdef0123456789',
   status: 'OPEN',
   timeline: 0,
   epoch: 17,

@@ -18,6 +18,7 @@ const first = firstHead({
   sliceId: 'slice-0',
   shardId: 'shardId-0',
   range: { start: '0'.repeat(32), end: 'f'.repeat(32) },
+  streamId: '0'.repeat(16),
   planOrdinal: 0,
   planHash: '0'.repeat(32),
   nonce: '0'.repeat(16),

@@ -2,7 +2,7 @@
  * A pipeline of several shards whose slices are written by real tasks, and the queries over it. Late records are folded
  * (`update`), so what a view must show of any prefix of the shards is a plain grouping of their records.
  */
-import { MemoryPorts, WHOLE_RANGE } from '../../../adapters/memory/memory-ports.ts';
+import { MemoryPorts, STREAM_ID, WHOLE_RANGE } from '../../../adapters/memory/memory-ports.ts';
 import { Aggregator } from '../../../core/aggregator.ts';
 import { firstHead, headItem, parseHead } from '../../../core/checkpoint/head.ts';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
@@ -115,7 +115,12 @@ export class QueryWorld {
   /** Gives a shard its slice, before any record. */
   async openSlice(shard: number): Promise<void> {
     const shardId = shardIdOf(shard);
-    const identity = { sliceId: sliceIdOf(shardId), shardId, range: WHOLE_RANGE };
+    const identity = {
+      sliceId: sliceIdOf(shardId),
+      shardId,
+      range: WHOLE_RANGE,
+      streamId: STREAM_ID,
+    };
     const nonce = this.ports.nonces.nonce();
     const planned = { planOrdinal: 0, planHash: plan.hash };
     await this.heads.createHead(headItem(firstHead({ ...identity, ...planned, nonce })));

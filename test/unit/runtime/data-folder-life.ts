@@ -19,6 +19,7 @@ export class FolderLife {
   readonly path: string;
   readonly stores: FolderStores;
   #appended = 0;
+  #isClosed = false;
 
   static async open(path: string): Promise<FolderLife> {
     const stores = await openFolderStores(pathsOf(path), {
@@ -64,6 +65,8 @@ export class FolderLife {
   }
 
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.stores.stream.close();
     this.stores.database.close();
   }

@@ -6,13 +6,7 @@ import { FolderLife, namesIn } from './data-folder-life.ts';
 
 async function opened(path: string): Promise<FolderLife> {
   const life = await FolderLife.open(path);
-  onTestFinished(() => {
-    try {
-      life.close();
-    } catch {
-      // The test has closed it.
-    }
-  });
+  onTestFinished(() => life.close());
   return life;
 }
 
@@ -96,6 +90,31 @@ describe('a stream.db that is older than its checkpoint.db', () => {
       name: 'StreamMismatchFault',
       message: expect.stringContaining('the stream has another record there'),
     });
+  });
+});
+
+describe('a stream.db of another stream', () => {
+  it('is refused, by its identity, before any record tells', async () => {
+    const [path, other] = [await filled(12), await filled(12)];
+    put('stream.db', other, path);
+    await expect(opened(path)).rejects.toMatchObject({
+      name: 'StreamMismatchFault',
+      message: expect.stringContaining('are of stream'),
+    });
+  });
+
+  it('is refused where what HEAD answered for was trimmed, too: a copy that went its own way', async () => {
+    const path = await filled(12);
+    const copy = await copyThenGoOn(path, 8);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    const other = await opened(copy);
+    other.append(8);
+    const [{ sequenceNumber } = { sequenceNumber: '' }] = other.append(1);
+    const position = { sequenceNumber, subSequence: 0 };
+    await other.stores.stream.trimBefore('shardId-000000000000', position);
+    other.close();
+    put('stream.db', copy, path);
+    await expect(opened(path)).rejects.toMatchObject({ name: 'StreamMismatchFault' });
   });
 });
 

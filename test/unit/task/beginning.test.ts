@@ -124,6 +124,18 @@ describe('a stream that is older than HEAD', () => {
     await expect(world.task({ source })[what](PLENTY)).rejects.toThrow(StreamMismatchFault);
   });
 
+  it('that was made again under its name is refused, although it has no other record there', async () => {
+    const world = new TaskWorld(30);
+    await world.task().deliver(world.batch(0, 20), PLENTY);
+    const shards = { ...world.ports.shards, streamId: async () => '9'.repeat(16) };
+    for (const batch of [world.batch(20, 30), []]) {
+      const delivery = world.task({ shards }).deliver(batch, PLENTY);
+      await expect(delivery).rejects.toThrow(StreamMismatchFault);
+      await expect(delivery).rejects.toThrow('this is stream 9999999999999999');
+    }
+    expect((await world.head()).digest.count).toBe(20);
+  });
+
   it('costs a restore that delivers no further read of the stream', async () => {
     const world = new TaskWorld(30);
     await world.task().deliver(world.batch(0, 20), PLENTY);

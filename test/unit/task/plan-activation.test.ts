@@ -27,7 +27,12 @@ const AFTER = planOf({ by_shop: orders, total: { aggregates: { revenue: { max: '
 
 function head(planHash: string, changes: Partial<Head> = {}): Head {
   const range = { start: '0'.repeat(32), end: 'f'.repeat(32) };
-  const identity = { sliceId: 'slice-000000000000', shardId: 'shardId-000000000000', range };
+  const identity = {
+    sliceId: 'slice-000000000000',
+    shardId: 'shardId-000000000000',
+    range,
+    streamId: '0'.repeat(16),
+  };
   const first = firstHead({ ...identity, planOrdinal: 1, planHash, nonce: '0'.repeat(16) });
   return { ...first, epoch: 5, ...changes };
 }

@@ -1,0 +1,115 @@
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDataFolder } from '../../../adapters/local/data-folder.ts';
+import { backUpFolder } from '../../../runtime/folder-backup.ts';
+import { smallPlan } from '../../world/small-log.ts';
+import { temporaryFolder } from '../adapters-local/temporary-folder.ts';
+import { FolderLife } from './data-folder-life.ts';
+
+async function opened(path: string): Promise<FolderLife> {
+  const folder = await openDataFolder({ path, pipelineName: smallPlan.name });
+  const life = await FolderLife.open(path).catch(async (error) => {
+    await folder.close();
+    throw error;
+  });
+  onTestFinished(async () => {
+    life.close();
+    await folder.close();
+  });
+  return life;
+}
+
+/** A folder that is in use: 12 records in a checkpoint, 5 more in the stream only. */
+async function inUse() {
+  const path = await temporaryFolder();
+  const life = await opened(path);
+  life.append(12);
+  await life.fold();
+  life.append(5);
+  return { path, life, to: join(await temporaryFolder(), 'copy') };
+}
+
+describe('a backup', () => {
+  it('of a folder in use holds what was acknowledged before it, and goes on from there', async () => {
+    const { path, life, to } = await inUse();
+    const report = await backUpFolder(path, to);
+    expect(report).toMatchObject({ pipeline: smallPlan.name, path: to, folded: 12 });
+    life.append(7);
+    expect(await life.fold()).toBe(24);
+
+    const copy = await opened(to);
+    copy.append(2);
+    expect(await copy.fold()).toBe(19);
+  });
+
+  it('of a folder that nothing holds is the same', async () => {
+    const { path, life, to } = await inUse();
+    life.close();
+    expect(await backUpFolder(path, to)).toMatchObject({ folded: 12 });
+    expect(await (await opened(to)).fold()).toBe(17);
+  });
+
+  it('goes to a new or empty folder only, outside the data folder', async () => {
+    const { path } = await inUse();
+    const full = await temporaryFolder();
+    writeFileSync(join(full, 'other'), '');
+    for (const [to, why] of [
+      [full, 'it is not empty'],
+      [join(path, 'backup'), 'it lies in the data folder'],
+      [path, 'it lies in the data folder'],
+      [join(full, 'other'), 'it is a file'],
+    ] as const) {
+      await expect(backUpFolder(path, to)).rejects.toThrow(why);
+    }
+    expect(readdirSync(full)).toEqual(['other']);
+    await expect(backUpFolder(full, join(full, 'x'))).rejects.toThrow('is no data folder');
+  });
+
+  it('that fails leaves nothing, and never a folder that can be started from', async () => {
+    const { path, to } = await inUse();
+    rmSync(join(path, 'stream.db'));
+    await expect(backUpFolder(path, to)).rejects.toThrow('stream.db');
+    expect(existsSync(to)).toBe(false);
+  });
+});
+
+describe('a copy of a folder in use, file by file', () => {
+  const copyOf = (path: string, to: string, names: readonly string[]) => {
+    for (const name of names) cpSync(join(path, name), join(to, name), { recursive: true });
+  };
+  const WITHOUT_WAL = ['format.json', 'stream.db', 'checkpoint.db', 'objects'];
+
+  it('without the WAL is refused, although its parts agree', async () => {
+    const { path, to } = await inUse();
+    copyOf(path, to, WITHOUT_WAL);
+    await expect(opened(to)).rejects.toMatchObject({
+      name: 'CorruptStateFault',
+      message: expect.stringContaining('the newest records are missing'),
+      hint: expect.stringContaining('tidemark backup'),
+    });
+  });
+
+  it('with the WAL of the same moment goes on', async () => {
+    const { path, to } = await inUse();
+    copyOf(path, to, [...WITHOUT_WAL, 'stream.db-wal', 'checkpoint.db-wal']);
+    expect(await (await opened(to)).fold()).toBe(17);
+  });
+
+  it('with the WAL of a later moment is refused', async () => {
+    const { path, life, to } = await inUse();
+    copyOf(path, to, WITHOUT_WAL);
+    // The WAL is taken into the file, and begins again, which the copied file has not seen.
+    const large = { partitionKey: 'k', explicitHashKey: null, data: Buffer.alloc(900_000) };
+    for (let round = 0; round < 24; round++) life.stores.stream.append([large]);
+    copyOf(path, to, ['stream.db-wal', 'checkpoint.db-wal']);
+    await expect(opened(to)).rejects.toMatchObject({ name: 'CorruptStateFault' });
+  });
+
+  it('of a folder that was closed goes on', async () => {
+    const { path, life, to } = await inUse();
+    life.close();
+    copyOf(path, to, WITHOUT_WAL);
+    expect(await (await opened(to)).fold()).toBe(17);
+  });
+});
