@@ -453,7 +453,7 @@ describe('one port', () => {
   });
 
   it('closes at once when clients only keep their connections for later', async () => {
-    const server = await listen([health]);
+    const server = await listen([health], { closeTimeoutMs: 3_600_000 });
     const session = http2.connect(server.url);
     await requestOn(session, { path: '/healthz' });
     const agent = new http.Agent({ keepAlive: true });
@@ -461,9 +461,7 @@ describe('one port', () => {
     const kept = http.get({ port: server.port, host: '127.0.0.1', path: '/healthz', agent });
     const [response] = (await once(kept, 'response')) as [http.IncomingMessage];
     await once(response.resume(), 'end');
-    const startMs = performance.now();
     await server.close();
-    expect(performance.now() - startMs).toBeLessThan(2_000);
   });
 
   it('closes although clients hang on to it, and cuts off what does not end', async () => {

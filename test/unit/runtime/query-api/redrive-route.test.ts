@@ -85,14 +85,12 @@ describe('POST /v1/quarantine/redrive', () => {
 
   it.each([
     ['whose ticks do nothing', 0],
-    ['that does not come to its turn', 60_000],
+    ['that does not come to its turn', 3_600_000],
   ])('answers 202 with what is pending for a slice %s', async (_, tickMs) => {
     const trial = new Trial(WAITS);
     trial.tickMs = tickMs;
-    const startMs = performance.now();
 
     expect(await ask(trial.options())).toEqual({ status: 202, json: WAITS });
-    expect(performance.now() - startMs).toBeLessThan(2_000);
   });
 
   it('passes on what the query function refuses', async () => {
