@@ -185,8 +185,7 @@ function usedBytes(): number {
 }
 
 function columnOf(kind: AggregateKind, slots: number): AccumulatorColumn {
-  const at = kind === 'quantile' ? [0.5, 0.99] : [];
-  const column = createColumn({ name: kind, kind, field: 0, at });
+  const column = createColumn(kind);
   column.grow(slots);
   return column;
 }

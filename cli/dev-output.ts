@@ -1,7 +1,8 @@
 /**
  * What `tidemark dev` says: lines for a person, or one JSON object a line for a program.
  */
-import type { Fate, PlanChange } from '../core/task/plan-activation.ts';
+import { describeFate } from '../core/definition/view-fate.ts';
+import type { PlanChange } from '../core/task/plan-activation.ts';
 import type { RuntimeEvent } from '../runtime/runtime-event.ts';
 
 /** `RuntimeEvent`s, and what the command itself has to tell. */
@@ -87,22 +88,22 @@ function describeReady(event: Extract<DevEvent, { kind: 'ready' }>): string {
   return `tidemark dev: pipeline ${pipeline} is ready at ${url} (${counts}${known})`;
 }
 
-function describeChange({ ordinal, hash, previousHash, differences, views }: PlanChange): string {
+function describeChange({
+  ordinal,
+  hash,
+  previousHash,
+  differences,
+  views,
+  policies,
+}: PlanChange): string {
   const from = `plan ${ordinal} (${hash.slice(0, 8)}) takes the place of ${previousHash.slice(0, 8)}`;
   return [
     `the pipeline changed: ${from}`,
     ...differences.map((line) => `  ${line}`),
     'what becomes of its views:',
-    ...views.map(({ view, fate }) => `  ${view}${FATES[fate]}`),
+    ...[...views.map(describeFate), ...policies].map((line) => `  ${line}`),
   ].join('\n');
 }
-
-const FATES: Readonly<Record<Fate, string>> = {
-  kept: ' keeps its state',
-  resumed: ' goes on from where it was left, and folds again what came since',
-  begins: ' begins where each slice is now, and is incomplete before',
-  left: ', as it was: its state is kept for 24 h, so that a rollback goes on from there',
-};
 
 type FailureEvent = Extract<DevEvent, { kind: 'invocation-failed' | 'tick-failed' }>;
 

@@ -9,6 +9,8 @@ export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
 export const pipelineOption = () =>
   new Option('--pipeline <file>', 'the pipeline file').default('tidemark.config.ts');
 
+export const dataOption = () => new Option('--data <dir>', 'the data folder').default('.tidemark');
+
 /** `tidemark dev -- CMD` sets the variables of these three, so that commands in CMD find it. */
 export const queryUrlOption = () =>
   new Option('--query-url <url>', 'where the query API is; function URLs of AWS are signed')

@@ -5,6 +5,7 @@
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
 import { restore } from '../core/checkpoint/restore.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import { columnId, matchViews } from '../core/definition/view-match.ts';
 import type { HeadItem } from '../core/ports.ts';
 import { comparePositions, type Position, START } from '../core/position.ts';
 import { RunCache } from '../core/query/run-cache.ts';
@@ -170,7 +171,8 @@ export class Auditor {
     }
     const isRollback =
       head.planHash !== before.planHash && before.previous?.planHash === head.planHash;
-    if (isRollback && head.timeline === before.timeline && !this.#mayForgetPlan(before)) {
+    const losesState = isRollback && this.#losesState(before.planHash, head.planHash);
+    if (losesState && head.timeline === before.timeline && !this.#mayForgetPlan(before)) {
       this.#report('a rollback lost what came since', sliceId);
     }
     if (before.status === 'RECOVERING' && head.status === 'OPEN') {
@@ -185,6 +187,16 @@ export class Auditor {
     if (isSameTimeline && comparePositions(head.cursor, before.cursor) < 0) {
       this.#report('cursor went back', sliceId);
     }
+  }
+
+  /** Whether some of what the second plan keeps did not go on under the first. */
+  #losesState(between: string, back: string): boolean {
+    const [left, wanted] = [this.#plans.get(between) as Plan, this.#plans.get(back) as Plan];
+    const matches = matchViews(left.views, wanted.views);
+    return wanted.views.some(({ columns }, index) => {
+      const ids = left.views[matches[index] as number]?.columns.map(columnId) ?? [];
+      return columns.some((column) => !ids.includes(columnId(column)));
+    });
   }
 
   async #differenceAt(head: Head): Promise<string | null> {

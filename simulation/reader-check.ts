@@ -64,17 +64,43 @@ function differenceAt(
     .map(({ watermarkMs }) => watermarkMs)
     .filter((watermarkMs) => watermarkMs > Number.NEGATIVE_INFINITY);
   const lowestMs = known.length === 0 ? null : Math.min(...known);
-  const isOlder = recounts.some(
-    ({ views, coveredFromMs }, index) =>
-      epochs[index]?.digest.count !== 0 &&
-      (!views.has(view.name) || (coveredFromMs.get(view.name) ?? -Infinity) > -Infinity),
-  );
+  const begun = recounts.filter((_, index) => epochs[index]?.digest.count !== 0);
+  const wholeFromMs = view.aggregates.map((_, index) => {
+    const from = begun.map((recount) => recount.seenBy(plan).get(view.name)?.wholeFromMs[index]);
+    return Math.max(Number.NEGATIVE_INFINITY, ...from.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+  });
   for (const page of pages) {
-    const wrong = untruthOf(page, view, lowestMs, epochs);
+    const wrong =
+      untruthOf(page, view, lowestMs, epochs) ?? claimOf(page, view, wholeFromMs, begun.length);
     if (wrong !== null) return wrong;
-    if (page.complete && isOlder) return 'complete, although the view was not there from the start';
   }
   return null;
+}
+
+/** What an answer claims of aggregates that were not there from the start, and may not. */
+function claimOf(
+  { complete, wholeSince = {}, rows }: ViewAnswer,
+  view: ViewPlan,
+  wholeFromMs: readonly number[],
+  begunCount: number,
+): string | null {
+  for (const [index, { name }] of view.aggregates.entries()) {
+    const fromMs = wholeFromMs[index] as number;
+    if (fromMs === Number.NEGATIVE_INFINITY) continue;
+    if (complete) return `complete, although '${name}' was not there from the start`;
+    const expected = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : null;
+    // A slice that has no record yet may not have gone over.
+    const isSaid = name in wholeSince && [expected, null].includes(wholeSince[name] ?? null);
+    if (!isSaid) return `'${name}' is whole since ${wholeSince[name]}, not ${expected}`;
+    const silent = rows.find(({ window, partial = [] }) => {
+      return (window === null || Date.parse(window.start) < fromMs) && !partial.includes(name);
+    });
+    if (silent !== undefined) return `a row of ${silent.window?.start} is whole in '${name}'`;
+  }
+  const isSilent = begunCount > 0 && wholeFromMs.every((ms) => ms === Number.NEGATIVE_INFINITY);
+  const claimed = isSilent ? rows.find(({ partial }) => partial !== undefined) : undefined;
+  const mayWait = Object.values(wholeSince).includes(null);
+  return claimed === undefined || mayWait ? null : `a row is partial in ${claimed.partial}`;
 }
 
 /** An answer may know less than it could; it must not claim more. */

@@ -31,7 +31,7 @@ export type BadReason = string;
 type Found = JudgedRecord | BadReason;
 
 /** Which of the plan's bounds of a record's time make it bad. */
-export type TimeBounds = 'skew-and-earliest' | 'earliest' | 'none';
+type TimeBounds = 'skew-and-earliest' | 'earliest' | 'none';
 
 export class RecordJudge {
   readonly #plan: Plan;

@@ -15,14 +15,21 @@ export class RecountRow {
   readonly windowStartMs: number | null;
   /** Of each aggregate of the view: the numbers that it was given; of a count, a 1 for each record. */
   readonly added: readonly number[][];
-  recordCount = 0;
+  recordCount: number;
   #values: Record<string, unknown> | null = null;
 
-  constructor(view: ViewPlan, key: RowKey, windowStartMs: number | null) {
+  constructor(
+    view: ViewPlan,
+    key: RowKey,
+    windowStartMs: number | null,
+    added: readonly number[][] = view.aggregates.map(() => []),
+    recordCount = 0,
+  ) {
     this.view = view;
     this.key = key;
     this.windowStartMs = windowStartMs;
-    this.added = view.aggregates.map(() => []);
+    this.added = added;
+    this.recordCount = recordCount;
   }
 
   /** By aggregate, as the query API answers; quantiles exactly, by rank. */

@@ -16,6 +16,7 @@ import {
 } from './recount-record.ts';
 import { emptyViews, groupKeyOf, type RecountRow, type Rows, rowOf } from './recount-row.ts';
 import { calendarOf, type LocalCalendar, type WindowSpan, windowAt } from './recount-time.ts';
+import { newViews, type RecountView, type RecountViews, viewsUnder } from './recount-views.ts';
 
 export { differenceOf } from './recount-difference.ts';
 export { type JudgedRecord, type LoggedRecord, recordId } from './recount-record.ts';
@@ -41,8 +42,8 @@ export interface ShardRecount {
   /** What became of records that were brought back, by `recordId`; one that is still bad is `quarantined`. */
   readonly redriven: Map<string, RecordClass>;
   readonly views: ReadonlyMap<string, ReadonlyMap<string, RecountRow>>;
-  /** Of views that were not there from the beginning: windows before it may lack records. */
-  readonly coveredFromMs: ReadonlyMap<string, number>;
+  /** The views as another plan sees them, which the shard has not gone over to: those that it would begin are left out. */
+  seenBy(plan: Plan): RecountViews;
 }
 
 /** What became of one record at its turn. */
@@ -115,12 +116,10 @@ export function mergeRecounts(
   shards: readonly ShardRecount[],
 ): ReadonlyMap<string, ReadonlyMap<string, RecountRow>> {
   const merged = emptyViews(plan);
-  for (const { views } of shards) {
-    for (const [name, rows] of views) {
+  for (const shard of shards) {
+    for (const [name, { rows }] of shard.seenBy(plan)) {
       for (const row of rows.values()) {
         const { view, key, windowStartMs } = row;
-        // A shard may still run by another plan.
-        if (!plan.views.some((each) => each.name === name && each.hash === view.hash)) continue;
         rowOf(merged.get(name) as Rows, view, key, windowStartMs).addAll(row);
       }
     }
@@ -135,10 +134,10 @@ class Recount implements ShardRecount {
   #plan: Plan;
   #judge: RecordJudge;
   #calendar: LocalCalendar;
-  /** By id: the watermark from which on it is forgotten. */
-  readonly #idKeptUntilMs = new Map<string, number>();
+  /** By id: the time from which `dedupe.within` is counted. */
+  readonly #idCountedFromMs = new Map<string, number>();
   /** Views that put a record aside as late, by `recordId`; the id of one that folded elsewhere is its own. */
-  readonly #aside = new Map<string, { readonly views: ViewPlan[]; readonly folded: boolean }>();
+  readonly #aside = new Map<string, { readonly views: RecountView[]; readonly folded: boolean }>();
   watermarkMs = Number.NEGATIVE_INFINITY;
   newestMs = Number.NEGATIVE_INFINITY;
   readonly counts: RecordCounts = {
@@ -151,33 +150,37 @@ class Recount implements ShardRecount {
   };
   readonly quarantined = new Map<string, string>();
   readonly redriven = new Map<string, RecordClass>();
-  views: Map<string, Rows>;
-  readonly coveredFromMs = new Map<string, number>();
+  #views: RecountViews;
   #count = 0;
 
   constructor(plan: Plan) {
     this.#plan = plan;
     this.#calendar = calendarOf(plan.zone);
     this.#judge = new RecordJudge(plan, this.#calendar);
-    this.views = emptyViews(plan);
+    this.#views = newViews(plan);
   }
 
-  /** Views of the same meaning keep their rows, others begin here. */
+  get views(): ReadonlyMap<string, Rows> {
+    return new Map([...this.#views].map(([name, { rows }]) => [name, rows]));
+  }
+
+  seenBy(plan: Plan): RecountViews {
+    return plan.hash === this.#plan.hash ? this.#views : viewsUnder(plan, this.#views, null);
+  }
+
+  /** What means the same goes on, all else begins here; every policy holds from here on. */
   adopt(plan: Plan): void {
-    const before = this.#plan;
-    const isKept = (view: ViewPlan) =>
-      before.views.some(({ name, hash }) => name === view.name && hash === view.hash);
-    const rows = this.views;
-    this.views = emptyViews(plan);
-    for (const view of plan.views) {
-      if (isKept(view)) this.views.set(view.name, rows.get(view.name) as Rows);
-      else {
-        const fromMs = this.#count === 0 ? Number.NEGATIVE_INFINITY : this.newestMs + 1;
-        this.coveredFromMs.set(view.name, fromMs);
+    const fromMs = this.#count === 0 ? Number.NEGATIVE_INFINITY : this.newestMs + 1;
+    this.#views = viewsUnder(plan, this.#views, fromMs);
+    const [before, after] = [this.#plan.dedupe, plan.dedupe];
+    const isSameId =
+      before !== null && after !== null && before.path.join('\0') === after.path.join('\0');
+    if (!isSameId) this.#idCountedFromMs.clear();
+    else if (before.withinMs !== after.withinMs) {
+      for (const [id, ms] of this.#idCountedFromMs) {
+        if (ms + before.withinMs <= this.watermarkMs) this.#idCountedFromMs.delete(id);
       }
     }
-    // Views that both have are deduped alike; without one, the ids may be of another field.
-    if (!plan.views.some(isKept)) this.#idKeptUntilMs.clear();
     this.#plan = plan;
     this.#calendar = calendarOf(plan.zone);
     this.#judge = new RecordJudge(plan, this.#calendar);
@@ -220,7 +223,8 @@ class Recount implements ShardRecount {
     if (taking.length > 0) this.#keepId(record);
     if (aside.length > 0) {
       this.quarantined.set(id, 'late');
-      this.#aside.set(id, { views: aside, folded: taking.length > 0 });
+      const views = aside.map(({ name }) => this.#views.get(name) as RecountView);
+      this.#aside.set(id, { views, folded: taking.length > 0 });
     }
     this.newestMs = Math.max(this.newestMs, record.timeMs);
     this.watermarkMs = Math.max(this.watermarkMs, record.timeMs - this.#plan.latenessMs);
@@ -252,11 +256,9 @@ class Recount implements ShardRecount {
     this.counts[outcome]++;
   }
 
-  #bringBack(record: JudgedRecord, aside: readonly ViewPlan[] | undefined): RecordClass {
+  #bringBack(record: JudgedRecord, aside: readonly RecountView[] | undefined): RecordClass {
     const taking = this.#plan.views.filter(
-      (view) =>
-        selects(view, record) &&
-        (aside === undefined || aside.some(({ name }) => name === view.name)),
+      (view) => selects(view, record) && (aside === undefined || this.#takesUp(view, aside)),
     );
     for (const view of taking) this.#put(view, record);
     if (taking.length === 0) return 'unmatched';
@@ -264,9 +266,18 @@ class Recount implements ShardRecount {
     return 'folded';
   }
 
+  /** The view that put a record aside, by whatever name; where that is gone, the one of its name. */
+  #takesUp({ name }: ViewPlan, aside: readonly RecountView[]): boolean {
+    const alive = [...this.#views.values()].map(({ life }) => life);
+    const mine = this.#views.get(name)?.life;
+    return aside.some(({ life, view }) =>
+      alive.includes(life) ? life === mine : view.name === name,
+    );
+  }
+
   #put(view: ViewPlan, record: JudgedRecord): void {
     const startMs = view.window.kind === 'all' ? null : this.#windowOf(view, record).startMs;
-    const rows = this.views.get(view.name) as Rows;
+    const { rows } = this.#views.get(view.name) as RecountView;
     rowOf(rows, view, groupKeyOf(view, record), startMs).add(record);
   }
 
@@ -276,14 +287,17 @@ class Recount implements ShardRecount {
 
   #isKnown({ id }: JudgedRecord): boolean {
     if (id === null) return false;
-    return (this.#idKeptUntilMs.get(id) ?? Number.NEGATIVE_INFINITY) > this.watermarkMs;
+    const withinMs = this.#plan.dedupe?.withinMs ?? 0;
+    return (
+      (this.#idCountedFromMs.get(id) ?? Number.NEGATIVE_INFINITY) + withinMs > this.watermarkMs
+    );
   }
 
   #keepId({ id, timeMs }: JudgedRecord): void {
     const { dedupe } = this.#plan;
     if (id === null || dedupe === null) return;
-    const untilMs = Math.max(timeMs, this.watermarkMs) + dedupe.withinMs;
-    const known = this.#idKeptUntilMs.get(id) ?? Number.NEGATIVE_INFINITY;
-    this.#idKeptUntilMs.set(id, Math.max(known, untilMs));
+    const fromMs = Math.max(timeMs, this.watermarkMs);
+    const known = this.#idCountedFromMs.get(id) ?? Number.NEGATIVE_INFINITY;
+    this.#idCountedFromMs.set(id, Math.max(known, fromMs));
   }
 }

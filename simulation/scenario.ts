@@ -264,6 +264,6 @@ function drawChanges(random: Random, horizonMs: number): Incident[] {
   return Array.from({ length: random.between(1, 4) }, () => ({
     atMs: random.below(horizonMs),
     kind: 'change-plan' as const,
-    plan: random.below(3),
+    plan: random.below(4),
   }));
 }

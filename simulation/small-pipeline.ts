@@ -50,7 +50,10 @@ const smallPipeline = {
 
 export const smallPlan: Plan = planOf(smallPipeline);
 
-/** What it may be changed to: some views other, one gone, one new; and other times, so that all begin anew. */
+/**
+ * What it may be changed to: some views other, one gone, one new; other policies, so that all goes on; aggregates that come, go and
+ * get other names, in views that do; aggregates that are gone of all of them, so that others begin anew when they come back.
+ */
 export const otherSmallPlans: readonly Plan[] = [
   planOf({
     ...smallPipeline,
@@ -61,7 +64,30 @@ export const otherSmallPlans: readonly Plan[] = [
       refunds: { category: 'refund', window: { tumbling: '1m' }, aggregates: few },
     },
   }),
-  planOf({ ...smallPipeline, time: { ...smallPipeline.time, lateness: '8s' } }),
+  planOf({
+    ...smallPipeline,
+    time: { ...smallPipeline.time, lateness: '8s', skew: '2m', idle: undefined },
+    dedupe: { id: 'id', within: '20s' },
+    views: {
+      ...smallPipeline.views,
+      dropped: { ...smallPipeline.views.dropped, late: 'side' },
+      put_aside: { ...smallPipeline.views.put_aside, late: 'update' },
+    },
+  }),
+  planOf({
+    ...smallPipeline,
+    time: { ...smallPipeline.time, lateness: '2s' },
+    dedupe: undefined,
+    views: {
+      every: { ...smallPipeline.views.everything, aggregates: { n: { count: '*' }, ...few } },
+      ever: { ...smallPipeline.views.ever, aggregates: { sum: { sum: 'amount' } } },
+      updated: {
+        ...smallPipeline.views.updated,
+        aggregates: { a: { quantile: 'amount', at: [0.1] }, b: { max: 'amount' } },
+      },
+      aside: { ...smallPipeline.views.put_aside, aggregates: { total: few.total } },
+    },
+  }),
 ];
 
 function planOf(pipeline: object): Plan {

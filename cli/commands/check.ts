@@ -3,8 +3,9 @@ import { formatHours } from '../../core/definition/duration.ts';
 import { formatFieldPath } from '../../core/definition/field-path.ts';
 import type { Plan, ViewPlan, WindowPlan } from '../../core/definition/plan.ts';
 import { planToJson } from '../../core/definition/plan-json.ts';
-import { jsonOption, pipelineOption } from '../option-values.ts';
+import { dataOption, jsonOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
+import { compareWithActive, describeComparison } from '../plan-comparison.ts';
 import {
   addRecordOptions,
   RECORD_FILE_DESCRIPTION,
@@ -15,27 +16,36 @@ import type { RecordTrial } from '../record-trial.ts';
 
 interface CheckOptions extends RecordOptions {
   readonly pipeline: string;
+  readonly data: string;
   readonly records?: string;
   readonly json?: boolean;
 }
 
 export function checkCommand(): Command {
   const command = new Command('check')
-    .description('read a pipeline file and say what it means, or what is wrong with it')
+    .description(
+      'read a pipeline file and say what it means, or what is wrong with it; and what it would cost a data folder that runs by another plan',
+    )
     .addOption(pipelineOption())
+    .addOption(dataOption())
     .option('--records <file>', `try it on the first records of ${RECORD_FILE_DESCRIPTION}`);
   return addRecordOptions(command).addOption(jsonOption()).action(check);
 }
 
 async function check(options: CheckOptions): Promise<void> {
   const plan = await loadPipelineFile(options.pipeline);
+  const change = compareWithActive(plan, options.data);
   const trial =
     options.records === undefined ? null : await tryRecords(plan, options.records, options);
   if (options.json) {
-    const records = trial === null ? {} : { records: trial };
-    console.log(JSON.stringify({ hash: plan.hash, ...planToJson(plan), ...records }, null, 2));
+    const more = {
+      ...(trial === null ? {} : { records: trial }),
+      ...(change === null ? {} : { change }),
+    };
+    console.log(JSON.stringify({ hash: plan.hash, ...planToJson(plan), ...more }, null, 2));
   } else {
     console.log(describePlan(plan, options.pipeline));
+    for (const line of describeComparison(change, options.data)) console.log(line);
     if (trial !== null) console.log(describeTrial(trial));
   }
   if (trial !== null && !trial.isSound) process.exitCode = 1;

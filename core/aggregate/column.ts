@@ -21,7 +21,8 @@ export interface AccumulatorColumn {
   encode(slot: number, writer: ByteWriter): void;
   /** Replaces the slot by what `encode` wrote; throws `CorruptStateFault` on bytes that no encode writes. */
   decode(slot: number, reader: ByteReader): void;
-  result(slot: number): AggregateResult;
+  /** `ranks` are what a quantile is asked for, each in [0, 1]; the others take none. */
+  result(slot: number, ranks?: readonly number[]): AggregateResult;
   /** Bytes of memory that the column holds, about. */
   heapBytes(): number;
 }

@@ -17,7 +17,6 @@ import { binOf, middleOf } from './sketch-bins.ts';
 type Stores = (BinStore | null)[];
 
 export class QuantileColumn implements AccumulatorColumn {
-  readonly #ranks: readonly number[];
   /** Infinity and −Infinity where nothing was added. */
   #least = new Float64Array(0);
   #greatest = new Float64Array(0);
@@ -25,11 +24,6 @@ export class QuantileColumn implements AccumulatorColumn {
   readonly #positive: Stores = [];
   readonly #negative: Stores = [];
   #storeBytes = 0;
-
-  /** `ranks` are what `result` answers, each in [0, 1]. */
-  constructor(ranks: readonly number[]) {
-    this.#ranks = ranks;
-  }
 
   grow(capacity: number): void {
     this.#least = grownFloats(this.#least, capacity, Infinity);
@@ -111,9 +105,9 @@ export class QuantileColumn implements AccumulatorColumn {
    * null where there is none. The least and the greatest (ranks 0 and 1) are exact. `exact` is
    * always true: an estimate is what was asked.
    */
-  result(slot: number): AggregateResult {
+  result(slot: number, ranks: readonly number[] = []): AggregateResult {
     const value: Record<string, number | null> = {};
-    for (const rank of this.#ranks) {
+    for (const rank of ranks) {
       value[String(rank)] = this.#isEmpty(slot) ? null : this.#quantile(slot, rank);
     }
     // Beyond 58 octaves the values nearest to zero share a bin, and a quantile among them is not within 1 %.

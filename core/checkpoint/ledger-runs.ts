@@ -4,7 +4,7 @@
  */
 import { CorruptStateFault } from '../faults.ts';
 import type { Position } from '../position.ts';
-import { LEDGER_VIEW, ledgerKeyRange } from '../state/quarantine-ledger.ts';
+import { LIVING_LEDGER, ledgerKeyRange } from '../state/quarantine-ledger.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
 import type { RunReference } from './manifest.ts';
 import type { RunReader } from './run.ts';
@@ -24,7 +24,7 @@ export async function ledgerInRuns(
   const damaged: RunReference[] = [];
   for (const run of runs) {
     try {
-      entries.push(...(await readerOf(run).entries(LEDGER_VIEW, from, to)));
+      entries.push(...(await readerOf(run).entries(LIVING_LEDGER, from, to)));
     } catch (fault) {
       if (!(fault instanceof CorruptStateFault)) throw fault;
       damaged.push(run);

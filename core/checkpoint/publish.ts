@@ -224,8 +224,10 @@ async function writeRun(
   for (const [index, entries] of merge.entries.entries()) {
     for (const entry of entries) closed[index]?.push(entry);
   }
-  const { views } = state.image;
-  const encoded = encodeRun(views.map((view, index) => ({ view, entries: closed[index] ?? [] })));
+  const living = state.image.living();
+  const encoded = encodeRun(
+    living.map((each, index) => ({ ...each, entries: closed[index] ?? [] })),
+  );
   const reference = await writeBlob(blobs, sliceId, { ...name, kind: 'run' }, encoded.bytes);
   const run: RunReference = {
     ...reference,
@@ -249,23 +251,20 @@ interface ReadMerge extends RunMerge {
 async function readMerge(
   merge: RunMerge,
   sliceId: string,
-  { views, sinceEpoch }: SliceImage,
+  image: SliceImage,
   blobs: BlobStores,
 ): Promise<ReadMerge> {
-  const entries: ClosedEntry[][] = views.map(() => []);
+  const living = image.living();
+  const entries: ClosedEntry[][] = living.map(() => []);
   try {
     for (const run of merge.absorbed) {
       const bytes = await readBlob(blobs, sliceId, run);
       const reader = new RunReader(sliceId, run, async (from, to) => bytes.subarray(from, to));
       let entryCount = 0;
-      for await (const block of reader.blocks()) {
-        entryCount += block.entries.length;
-        // Views that the plan no longer has end here; a rollback reads the runs that its own base lists.
-        const index = views.findIndex(
-          ({ name, hash }) => name === block.name && hash === block.hash,
-        );
-        if (index < 0 || run.epoch < (sinceEpoch[index] as number)) continue;
-        for (const entry of block.entries) entries[index]?.push(entry);
+      // Views and columns that the plan no longer has end here; a rollback reads the runs that its own base lists.
+      for await (const block of reader.blocks(living)) {
+        entryCount += block.entryCount;
+        for (const entry of block.entries) entries[block.view]?.push(entry);
       }
       assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');
     }

@@ -88,7 +88,7 @@ export async function load(
 
 /** The image of a base alone, into an image that holds nothing yet; its manifest. */
 export function applyBase(image: SliceImage, base: Base): Manifest {
-  image.apply(base.state, base.planHash !== image.plan.hash);
+  image.apply(base.state, { foreign: base.planHash !== image.plan.hash, epoch: base.epoch });
   base.state.end();
   return base.manifest;
 }
@@ -188,7 +188,8 @@ export async function readQuarantined(
 
 /** Advances an image by the delta that follows it; what that quarantined. */
 export function applyDelta(image: SliceImage, delta: Delta): QuarantineEntry[] {
-  const quarantined = image.apply(delta.change, delta.planHash !== image.plan.hash);
+  const foreign = delta.planHash !== image.plan.hash;
+  const quarantined = image.apply(delta.change, { foreign, epoch: delta.epoch });
   delta.change.end();
   return quarantined;
 }

@@ -13,13 +13,27 @@ import type { ViewPlan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { RUN_BLOCK_BYTES } from '../limits.ts';
 import { mergeClosedEntries } from '../state/closed-entries.ts';
+import { layoutOf, Relayout } from '../state/column-layout.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
+import {
+  decodeStoredView,
+  encodeStoredView,
+  isSameLife,
+  type StoredView,
+  storedView,
+  type ViewLife,
+} from '../state/view-life.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
 import type { RunReference } from './manifest.ts';
 
-/** Entries of one view, by any order; those of the same key and window are merged when the run is written. */
-export interface RunView {
+/** A view in one of its lives: what was stored of another is none of it. */
+interface LivingView {
   readonly view: ViewPlan;
+  readonly life: ViewLife;
+}
+
+/** Entries of one view, by any order; those of the same key and window are merged when the run is written. */
+export interface RunView extends LivingView {
   readonly entries: readonly ClosedEntry[];
 }
 
@@ -38,7 +52,7 @@ interface Block {
 }
 
 interface RunIndex {
-  readonly views: readonly { readonly name: string; readonly hash: string }[];
+  readonly views: readonly StoredView[];
   readonly blocks: readonly Block[];
 }
 
@@ -74,7 +88,7 @@ export class RunReader {
 
   /** The entries of `view` whose keys lie in [from, to); null bounds are open. In order. */
   async entries(
-    view: ViewPlan,
+    view: LivingView,
     from: Uint8Array | null = null,
     to: Uint8Array | null = null,
   ): Promise<ClosedEntry[]> {
@@ -87,33 +101,39 @@ export class RunReader {
 
   /** As `entries`, but a block at a time: whoever has seen enough reads no further. */
   async *scan(
-    view: ViewPlan,
+    living: LivingView,
     from: Uint8Array | null = null,
     to: Uint8Array | null = null,
   ): AsyncGenerator<ClosedEntry[]> {
     const { views, blocks } = await this.#readIndex();
-    const wanted = views.findIndex(({ name, hash }) => name === view.name && hash === view.hash);
+    const wanted = views.findIndex((stored) => isOf(stored, living));
     const mine = blocks.filter((block) => block.view === wanted);
+    const rewrite = rewriterOf(views[wanted], living);
     for (const [index, block] of mine.entries()) {
       // Several entries of one key can span blocks: a block counts from its own first key to the next one's, inclusive.
       const next = mine[index + 1];
       if (from !== null && next !== undefined && compareBytes(next.firstKey, from) < 0) continue;
       if (to !== null && compareBytes(block.firstKey, to) >= 0) return;
       const entries = await this.#readBlock(block);
-      yield entries.filter(
+      const within = entries.filter(
         ({ key }) =>
           (from === null || compareBytes(key, from) >= 0) &&
           (to === null || compareBytes(key, to) < 0),
       );
+      yield rewrite(within);
     }
   }
 
-  /** Every block of the run, with its view. */
-  async *blocks(): AsyncGenerator<{ name: string; hash: string; entries: ClosedEntry[] }> {
+  /** Every block of the run, with which of the views it is of (−1: none) and its entries as that one has them. */
+  async *blocks(living: readonly LivingView[]): AsyncGenerator<RunBlock> {
     const { views, blocks } = await this.#readIndex();
+    const targets = views.map((stored) => living.findIndex((each) => isOf(stored, each)));
     for (const block of blocks) {
-      const view = views[block.view] as RunIndex['views'][number];
-      yield { ...view, entries: await this.#readBlock(block) };
+      const view = targets[block.view] as number;
+      const entries = await this.#readBlock(block);
+      const target = living[view];
+      const own = target === undefined ? [] : rewriterOf(views[block.view], target)(entries);
+      yield { view, entryCount: entries.length, entries: own };
     }
   }
 
@@ -147,6 +167,31 @@ export class RunReader {
   }
 }
 
+interface RunBlock {
+  readonly view: number;
+  /** Of the block, whoever they belong to. */
+  readonly entryCount: number;
+  readonly entries: readonly ClosedEntry[];
+}
+
+function isOf(stored: StoredView, { view, life }: LivingView): boolean {
+  return stored.hash === view.hash && isSameLife(stored, life);
+}
+
+/** From entries as a run has them to entries as the view has them. */
+function rewriterOf(
+  stored: StoredView | undefined,
+  { view, life }: LivingView,
+): (entries: ClosedEntry[]) => ClosedEntry[] {
+  const layout = stored === undefined ? null : layoutOf(stored, view, life);
+  if (layout === null) return (entries) => entries;
+  const relayout = new Relayout(view);
+  return (entries) =>
+    entries.map((entry) => {
+      return { ...entry, accumulators: relayout.apply(entry.accumulators, layout) };
+    });
+}
+
 function writeBlocks(
   view: number,
   entries: readonly ClosedEntry[],
@@ -170,10 +215,7 @@ function writeBlocks(
 
 function writeIndex(views: readonly RunView[], blocks: readonly Block[], writer: ByteWriter): void {
   writer.varint(views.length);
-  for (const { view } of views) {
-    writer.string(view.name);
-    writer.string(view.hash);
-  }
+  for (const { view, life } of views) encodeStoredView(storedView(view, life), writer);
   writer.varint(blocks.length);
   for (const block of blocks) {
     writer.varint(block.view);
@@ -185,10 +227,7 @@ function writeIndex(views: readonly RunView[], blocks: readonly Block[], writer:
 }
 
 function parseIndex(reader: ByteReader): RunIndex {
-  const views = Array.from({ length: reader.varint() }, () => ({
-    name: reader.string(),
-    hash: reader.string(),
-  }));
+  const views = Array.from({ length: reader.varint() }, () => decodeStoredView(reader));
   const blocks = Array.from({ length: reader.varint() }, () => ({
     view: reader.varint(),
     offset: reader.varint(),

@@ -7,7 +7,7 @@ import { parseIsoTime } from '../time/iso-time.ts';
 import { Zone } from '../time/zone.ts';
 import { formatFieldPath } from './field-path.ts';
 import { type AggregateDraft, readView, type ViewDraft } from './parse-view.ts';
-import type { AggregatePlan, FieldPath, Plan, ViewPlan } from './plan.ts';
+import type { AggregatePlan, ColumnPlan, FieldPath, Plan, ViewPlan } from './plan.ts';
 import { planHash, viewHash } from './plan-hash.ts';
 import type { PlanMeaning } from './plan-json.ts';
 import { type Problem, ProblemList, propertyPath } from './problem.ts';
@@ -21,6 +21,7 @@ import {
   readProperties,
   readStreamName,
 } from './property-reader.ts';
+import { columnId } from './view-match.ts';
 import { isZoneName, nearestZoneName } from './zone-name.ts';
 
 export type ParsedPlan =
@@ -195,12 +196,6 @@ function buildPlan(draft: Draft, views: readonly ViewDraft[]): Plan {
   }
   const texts = [...paths.keys()].sort();
   const fieldIndex = (path: FieldPath): number => texts.indexOf(formatFieldPath(path));
-  const aggregatePlan = ({ name, kind, path, at }: AggregateDraft): AggregatePlan => ({
-    name,
-    kind,
-    field: path === null ? null : fieldIndex(path),
-    at,
-  });
   const meaning: PlanMeaning = {
     ...draft,
     fields: texts.map((text) => paths.get(text) as FieldPath),
@@ -210,13 +205,36 @@ function buildPlan(draft: Draft, views: readonly ViewDraft[]): Plan {
         name: formatFieldPath(path),
         field: fieldIndex(path),
       })),
-      aggregates: [...view.aggregates].sort(byName).map(aggregatePlan),
+      ...aggregatesOf(view, fieldIndex),
     })),
   };
   const hashed = meaning.views.map(
     (view): ViewPlan => ({ ...view, hash: viewHash(meaning, view) }),
   );
   return { ...meaning, views: hashed, hash: planHash(meaning) };
+}
+
+/** Aggregates in the order of their names, and the columns that they share. */
+function aggregatesOf(
+  view: ViewDraft,
+  fieldIndex: (path: FieldPath) => number,
+): Pick<ViewPlan, 'aggregates' | 'columns'> {
+  const known = new Map<string, ColumnPlan>();
+  const columnOf = ({ kind, path }: AggregateDraft): ColumnPlan => ({
+    kind,
+    fieldText: path === null ? '*' : formatFieldPath(path),
+    field: path === null ? null : fieldIndex(path),
+  });
+  for (const draft of view.aggregates) known.set(columnId(columnOf(draft)), columnOf(draft));
+  const ids = [...known.keys()].sort();
+  return {
+    columns: ids.map((id) => known.get(id) as ColumnPlan),
+    aggregates: [...view.aggregates].sort(byName).map((draft): AggregatePlan => {
+      const { name, kind, at } = draft;
+      const column = columnOf(draft);
+      return { name, kind, field: column.field, at, column: ids.indexOf(columnId(column)) };
+    }),
+  };
 }
 
 function fieldsOf(view: ViewDraft): FieldPath[] {

@@ -4,7 +4,13 @@
  */
 import { AGGREGATES_MAX, GROUP_FIELDS_MAX, QUANTILE_RANKS_MAX } from '../limits.ts';
 import { formatFieldPath } from './field-path.ts';
-import type { AggregateKind, FieldPath, LatePolicy, WindowPlan } from './plan.ts';
+import {
+  AGGREGATE_KINDS,
+  type AggregateKind,
+  type FieldPath,
+  type LatePolicy,
+  type WindowPlan,
+} from './plan.ts';
 import { elementPath, type ProblemList, propertyPath } from './problem.ts';
 import {
   checkCount,
@@ -45,7 +51,7 @@ const WINDOW = {
   properties: ['tumbling'],
   later: ['hopping', 'every', 'session'],
 };
-const KINDS: readonly AggregateKind[] = ['count', 'sum', 'min', 'max', 'mean', 'quantile'];
+const KINDS = AGGREGATE_KINDS;
 const KINDS_LATER = ['distinct', 'top', 'variance', 'first', 'last'];
 
 /** The view, or null when it is no object; what is wrong is noted. */

@@ -3,11 +3,10 @@
  * out or not change neither hash.
  *
  * - The plan's covers everything: another hash is another pipeline.
- * - A view's covers what its state is a function of: which records it takes, when each of them counts and under which
- *   key, window and accumulators. Pipeline settings count where they reach it: category field, time field and unit,
- *   skew and dedupe always (they decide which records fold), the zone where it can be read from a time or cuts days,
- *   lateness and idle where windows close or ids expire. The view's name and the ranks of quantiles do not: they name and read
- *   state, and change none of it. The aggregates' names do, since the state is laid out in their order.
+ * - A view's covers what an entry of it stands for: which kind of event, under which key and in which window. Where it has
+ *   windows, the field, unit and zone of the time count too. What each aggregate keeps is known by its kind and field apart
+ *   from it (`ViewPlan.columns`). All else is policy: skew, earliest, lateness, late, idle, dedupe, names, order and ranks
+ *   hold from a switch on and cost no state.
  */
 import { hashTextHex } from '../hash.ts';
 import {
@@ -23,27 +22,27 @@ export function planHash(plan: PlanMeaning): string {
   return hashTextHex(`plan 1 ${canonicalJson(planToJson(plan))}`);
 }
 
-/** 32 hex digits of the meaning of the view's state. */
+/** 32 hex digits of what an entry of the view stands for. */
 export function viewHash(plan: PlanMeaning, view: ViewMeaning): string {
-  const { time, category, dedupe } = planToJson(plan);
-  const { aggregates, ...rest } = viewToJson(plan, view);
-  const closes = view.window.kind !== 'all';
+  return hashTextHex(`view 2 ${canonicalJson(viewMeaning(plan, view))}`);
+}
+
+/** What the hash of a view covers. */
+export function viewMeaning(
+  plan: PlanMeaning,
+  view: ViewMeaning,
+): Readonly<Record<string, unknown>> {
+  const { time, category } = planToJson(plan);
+  const { groupBy, window } = viewToJson(plan, view);
   const cutsDays = view.window.kind === 'tumbling' && view.window.days > 0;
-  const state = {
-    ...rest,
-    aggregates: Object.entries(aggregates).map(([name, aggregate]) => {
-      return 'quantile' in aggregate ? [name, { quantile: aggregate.quantile }] : [name, aggregate];
-    }),
-    categoryField: view.category === null ? undefined : category?.field,
-    time: {
-      field: time?.field,
-      unit: time?.unit,
-      skew: time?.skew,
-      zone: plan.time !== null || cutsDays ? time?.zone : undefined,
-      idle: closes || plan.dedupe !== null ? time?.idle : undefined,
-      lateness: closes || plan.dedupe !== null ? time?.lateness : undefined,
-    },
-    dedupe,
+  const isTimed = view.window.kind !== 'all';
+  return {
+    category: view.category ?? undefined,
+    'category.field': view.category === null ? undefined : category?.field,
+    groupBy,
+    window,
+    'time.field': isTimed ? time?.field : undefined,
+    'time.unit': isTimed ? time?.unit : undefined,
+    'time.zone': isTimed && (plan.time !== null || cutsDays) ? time?.zone : undefined,
   };
-  return hashTextHex(`view 1 ${canonicalJson(state)}`);
 }

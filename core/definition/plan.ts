@@ -9,7 +9,9 @@
 /** A path into a record: `a.b` reaches the field `b` of the object in field `a`. Never empty, nor any name in it. */
 export type FieldPath = readonly string[];
 
-export type AggregateKind = 'count' | 'sum' | 'min' | 'max' | 'mean' | 'quantile';
+/** Their order is stored: new ones go to the end. */
+export const AGGREGATE_KINDS = ['count', 'sum', 'min', 'max', 'mean', 'quantile'] as const;
+export type AggregateKind = (typeof AGGREGATE_KINDS)[number];
 
 export interface AggregatePlan {
   readonly name: string;
@@ -18,6 +20,17 @@ export interface AggregatePlan {
   readonly field: number | null;
   /** Of a quantile: the ranks asked for, ascending, each in [0, 1]. Otherwise empty. */
   readonly at: readonly number[];
+  /** Index into `ViewPlan.columns`. */
+  readonly column: number;
+}
+
+/** What the state of a view keeps an accumulator of. Aggregates of one kind and field share it, whatever their names are. */
+export interface ColumnPlan {
+  readonly kind: AggregateKind;
+  /** The text of the field's path; `*` is the record itself. With the kind it is what the column is known by. */
+  readonly fieldText: string;
+  /** The field by index in the plan; null is the record itself. */
+  readonly field: number | null;
 }
 
 export type WindowPlan =
@@ -37,7 +50,9 @@ export interface ViewPlan {
   readonly late: LatePolicy;
   /** Ordered by name, at least one. */
   readonly aggregates: readonly AggregatePlan[];
-  /** Changes exactly when the meaning of the view's state changes (32 hex digits). */
+  /** Each kind and field of the aggregates once, in an order that names do not change: it is the layout of the state. */
+  readonly columns: readonly ColumnPlan[];
+  /** Changes exactly when it changes what an entry of the view stands for (32 hex digits). */
   readonly hash: string;
 }
 

@@ -23,6 +23,8 @@ export interface AnswerRow {
   /** Grows whenever the row may have changed; rows of one snapshot share it. */
   readonly revision: number;
   readonly values: Readonly<Record<string, unknown>>;
+  /** Aggregates that may lack records of this row: it begins before they are whole. */
+  readonly partial?: readonly string[];
   /** Aggregates whose value is not the exact result of the integers that were added. */
   readonly inexact?: readonly string[];
 }
@@ -33,11 +35,16 @@ export interface ViewAnswer {
   /** Slices that never had a record: they hold no window open, and a first record there may still belong to any. */
   readonly exempt?: readonly string[];
   /**
-   * No record is known to be missing, those of `after` are in, no slice is being recovered or opened, and what has windows is closed: every row of
-   * this answer, and every window that begins before `end` where that was asked; and the view was there when they began.
-   * Without windows nothing has to close.
+   * No record is known to be missing, those of `after` are in, no slice is being recovered or opened, and what has windows is
+   * closed: every row of this answer, and every window that begins before `end` where that was asked; and the view with all of
+   * its aggregates was there when they began. Without windows nothing has to close.
    */
   readonly complete: boolean;
+  /**
+   * By aggregate that was not there from the start of the stream: windows that begin at this time or later (ISO 8601) have
+   * all of their records in it; null while a slice has not gone over to the plan that has it.
+   */
+  readonly wholeSince?: Readonly<Record<string, string | null>>;
   readonly gaps: readonly never[];
   /** Results that cannot be read: the rows lack what they hold. */
   readonly damaged?: readonly DamagedRun[];
@@ -58,10 +65,14 @@ export function viewAnswer(
 ): ViewAnswer {
   const { view } = request;
   const windows = createWindowAssigner(view.window, plan.zone);
+  const wholeFromMs = wholeFrom(request, snapshot);
+  const begun = view.aggregates
+    .map(({ name }, index) => [name, wholeFromMs[index] as number] as const)
+    .filter(([, fromMs]) => fromMs > Number.NEGATIVE_INFINITY);
   const rows: AnswerRow[] = [];
   let byteLength = 0;
   for (const row of page.rows) {
-    const answered = answerRow(request, row, windows, snapshot);
+    const answered = answerRow(request, row, windows, snapshot, wholeFromMs);
     byteLength += bytesInside(JSON.stringify(answered));
     if (rows.length > 0 && byteLength > ANSWER_BYTES_MAX) break;
     rows.push(answered);
@@ -77,8 +88,11 @@ export function viewAnswer(
       reached &&
       snapshot.isOpen &&
       page.damaged.length === 0 &&
-      isCovered(request, windows, snapshot) &&
+      isCovered(request, windows, Math.max(...wholeFromMs)) &&
       isClosed(request, rows, windows, snapshot),
+    ...(begun.length === 0
+      ? {}
+      : { wholeSince: Object.fromEntries(begun.map(([name, fromMs]) => [name, isoOf(fromMs)])) }),
     gaps: [],
     ...(page.damaged.length === 0 ? {} : { damaged: page.damaged }),
     reached,
@@ -97,11 +111,15 @@ function answerRow(
   { values, results, position }: ViewRow,
   windows: WindowAssigner,
   snapshot: Snapshot,
+  wholeFromMs: readonly number[],
 ): AnswerRow {
   const names = view.aggregates.map(({ name }: AggregatePlan) => name);
   const startMs = position.windowStartMs;
   const endMs = windows.endOf(startMs);
   const inexact = names.filter((_, index) => results[index]?.exact === false);
+  // A row of all time begins before everything.
+  const beginsMs = view.window.kind === 'all' ? Number.NEGATIVE_INFINITY : startMs;
+  const partial = names.filter((_, index) => beginsMs < (wholeFromMs[index] as number));
   return {
     key: Object.fromEntries(view.groupBy.map(({ name }, index) => [name, values[index]])),
     window:
@@ -111,6 +129,7 @@ function answerRow(
     closed: endMs <= (snapshot.watermarkMs ?? Number.NEGATIVE_INFINITY),
     revision: snapshot.revision,
     values: Object.fromEntries(results.map(({ value }, index) => [names[index], value])),
+    ...(partial.length === 0 ? {} : { partial }),
     ...(inexact.length === 0 ? {} : { inexact }),
   };
 }
@@ -127,16 +146,21 @@ function isClosed(
   return lastEndMs <= (watermarkMs ?? Number.NEGATIVE_INFINITY);
 }
 
-/** Every slice has had the view since before the first window that is asked for. */
+/** By aggregate: from when on the windows of every slice are whole. −Infinity: from the start; Infinity: not known yet. */
+function wholeFrom({ view, viewIndex }: ViewRequest, { parts }: Snapshot): number[] {
+  const lives = parts.map(({ checkpoint }) => checkpoint.image.lives[viewIndex]?.columns ?? []);
+  return view.aggregates.map(({ column }) => {
+    const from = lives.map((columns) => columns[column]?.coveredFromMs ?? Number.POSITIVE_INFINITY);
+    return Math.max(Number.NEGATIVE_INFINITY, ...from);
+  });
+}
+
+/** Every slice has had the view with all of its aggregates since before the first window that is asked for. */
 function isCovered(
-  { view, viewIndex, startMs }: ViewRequest,
+  { view, startMs }: ViewRequest,
   windows: WindowAssigner,
-  { parts }: Snapshot,
+  fromMs: number,
 ): boolean {
-  const fromMs = Math.max(
-    Number.NEGATIVE_INFINITY,
-    ...parts.map(({ checkpoint }) => checkpoint.image.coveredFromMs[viewIndex] as number),
-  );
   if (fromMs === Number.NEGATIVE_INFINITY) return true;
   if (view.window.kind === 'all' || startMs === null || fromMs === Number.POSITIVE_INFINITY) {
     return false;

@@ -211,7 +211,10 @@ function readNext(text: string | undefined): SnapshotToken | null {
 function questionHash(view: ViewPlan, parameters: QueryParameters): string {
   const asking = parameters.filter(([name]) => !NOT_THE_QUESTION.has(name));
   const texts = asking.map((parameter) => JSON.stringify(parameter)).sort();
-  return hashTextHex(JSON.stringify([view.name, view.hash, texts])).slice(0, HASH_DIGITS);
+  return hashTextHex(JSON.stringify([view.name, view.hash, view.aggregates, texts])).slice(
+    0,
+    HASH_DIGITS,
+  );
 }
 
 function refuseView(plan: Plan, name: string): never {

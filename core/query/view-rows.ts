@@ -20,6 +20,7 @@ import {
   mapKeyOf,
 } from '../state/group-key.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
+import type { ViewLife } from '../state/view-life.ts';
 import { ViewTable } from '../state/view-table.ts';
 import { FirstItems } from './first-items.ts';
 import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
@@ -258,9 +259,9 @@ async function eachClosed(
     }
   }
   const { from, to } = keyRange(request, after);
-  const scan = async (sliceId: string, run: RunReference) => {
+  const scan = async (sliceId: string, run: RunReference, life: ViewLife) => {
     try {
-      for await (const entries of runs.reader(sliceId, run).scan(view, from, to)) {
+      for await (const entries of runs.reader(sliceId, run).scan({ view, life }, from, to)) {
         await pace.pause();
         for (const entry of entries) if (selects(entry) && !visit(entry)) return;
       }
@@ -270,11 +271,12 @@ async function eachClosed(
       damaged.push({ slice: sliceId, epoch: run.epoch });
     }
   };
-  const scans = parts.flatMap(({ pinned, checkpoint: { manifest, image } }) =>
-    manifest.runs
-      .filter(({ epoch }) => epoch >= (image.sinceEpoch[viewIndex] as number))
-      .map((run) => scan(pinned.sliceId, run)),
-  );
+  const scans = parts.flatMap(({ pinned, checkpoint: { manifest, image } }) => {
+    const life = image.lives[viewIndex] ?? null;
+    if (life === null) return [];
+    const written = manifest.runs.filter(({ epoch }) => epoch >= life.since);
+    return written.map((run) => scan(pinned.sliceId, run, life));
+  });
   await Promise.all(scans);
   return damaged.sort((a, b) => a.epoch - b.epoch);
 }

@@ -1,7 +1,7 @@
 /**
- * The ids of folded records that a producer may send again: a set of 128-bit hashes, each kept until the watermark
- * reaches its `keepUntilMs`. Whether an id is known depends on the watermark only, never on when the set was swept:
- * expired ids go whenever the table grows or is encoded.
+ * The ids of folded records that a producer may send again: a set of 128-bit hashes, each with the event time from which
+ * `dedupe.within` is counted. One of `expiredMs` (watermark − within) or before is not known any more, whenever the set was
+ * swept: such ids go whenever the table grows or is encoded. So another `within` holds for ids that are kept already.
  *
  * Open addressing with linear probing; an id is 24 bytes, at a load of at most one half.
  */
@@ -13,7 +13,7 @@ const CAPACITY_MIN = 16;
 
 export class DedupeIds {
   #words = new Uint32Array(CAPACITY_MIN * 4);
-  #keepUntilMs = new Float64Array(CAPACITY_MIN).fill(EMPTY);
+  #countedFromMs = new Float64Array(CAPACITY_MIN).fill(EMPTY);
   #capacity = CAPACITY_MIN;
   #used = 0;
 
@@ -22,28 +22,34 @@ export class DedupeIds {
     return this.#used;
   }
 
-  /** True if the id (four words of its hash) is kept at this watermark. */
-  has(id: Uint32Array, watermarkMs: number): boolean {
-    return (this.#keepUntilMs[this.#find(id)] as number) > watermarkMs;
+  /** True if the id (four words of its hash) is still kept. */
+  has(id: Uint32Array, expiredMs: number): boolean {
+    return (this.#countedFromMs[this.#find(id)] as number) > expiredMs;
   }
 
-  /** Keeps the id until the watermark reaches `keepUntilMs`, or longer if it is kept longer already. */
-  add(id: Uint32Array, keepUntilMs: number, watermarkMs: number): void {
+  /** Keeps the id, from the later time if it is kept already. */
+  add(id: Uint32Array, countedFromMs: number, expiredMs: number): void {
     let slot = this.#find(id);
-    if (this.#keepUntilMs[slot] === EMPTY) {
+    if (this.#countedFromMs[slot] === EMPTY) {
       if ((this.#used + 1) * 2 > this.#capacity) {
-        this.#rebuild(watermarkMs);
+        this.#rebuild(expiredMs);
         slot = this.#find(id);
       }
       this.#words.set(id, slot * 4);
       this.#used++;
     }
-    if (keepUntilMs > (this.#keepUntilMs[slot] as number)) this.#keepUntilMs[slot] = keepUntilMs;
+    if (countedFromMs > (this.#countedFromMs[slot] as number))
+      this.#countedFromMs[slot] = countedFromMs;
   }
 
   /** Adds all ids of `other` that are still kept. */
-  merge(other: DedupeIds, watermarkMs: number): void {
-    other.#each(watermarkMs, (id, keepUntilMs) => this.add(id, keepUntilMs, watermarkMs));
+  merge(other: DedupeIds, expiredMs: number): void {
+    other.#each(expiredMs, (id, countedFromMs) => this.add(id, countedFromMs, expiredMs));
+  }
+
+  /** Forgets what is expired for good: a longer `within` does not bring it back. */
+  sweep(expiredMs: number): void {
+    if (this.#used > 0) this.#rebuild(expiredMs);
   }
 
   clear(): void {
@@ -52,12 +58,12 @@ export class DedupeIds {
   }
 
   /** Canonical: the kept ids of both sets, ordered by hash. */
-  static encode(sets: readonly DedupeIds[], watermarkMs: number, writer: ByteWriter): void {
+  static encode(sets: readonly DedupeIds[], expiredMs: number, writer: ByteWriter): void {
     const union = new DedupeIds();
-    for (const set of sets) union.merge(set, watermarkMs);
+    for (const set of sets) union.merge(set, expiredMs);
     const slots: number[] = [];
     for (let slot = 0; slot < union.#capacity; slot++) {
-      if (union.#keepUntilMs[slot] !== EMPTY) slots.push(slot);
+      if (union.#countedFromMs[slot] !== EMPTY) slots.push(slot);
     }
     const words = union.#words;
     slots.sort((a, b) => {
@@ -70,19 +76,20 @@ export class DedupeIds {
     writer.varint(slots.length);
     for (const slot of slots) {
       for (let word = 0; word < 4; word++) writer.u32(words[slot * 4 + word] as number);
-      writer.f64(union.#keepUntilMs[slot] as number);
+      writer.f64(union.#countedFromMs[slot] as number);
     }
   }
 
   /** Adds what `encode` wrote. */
-  decode(reader: ByteReader, watermarkMs: number): void {
+  decode(reader: ByteReader, expiredMs: number): void {
     const count = reader.varint();
     const id = new Uint32Array(4);
     for (let index = 0; index < count; index++) {
       for (let word = 0; word < 4; word++) id[word] = reader.u32();
-      const keepUntilMs = reader.f64();
-      if (!Number.isFinite(keepUntilMs)) throw new CorruptStateFault('a dedupe id without an end');
-      this.add(id, keepUntilMs, watermarkMs);
+      const countedFromMs = reader.f64();
+      if (!Number.isFinite(countedFromMs))
+        throw new CorruptStateFault('a dedupe id without a time');
+      this.add(id, countedFromMs, expiredMs);
     }
   }
 
@@ -96,7 +103,7 @@ export class DedupeIds {
     const words = this.#words;
     const mask = this.#capacity - 1;
     let slot = a & mask;
-    while (this.#keepUntilMs[slot] !== EMPTY) {
+    while (this.#countedFromMs[slot] !== EMPTY) {
       const at = slot * 4;
       if (words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d)
         break;
@@ -105,36 +112,36 @@ export class DedupeIds {
     return slot;
   }
 
-  #rebuild(watermarkMs: number): void {
+  #rebuild(expiredMs: number): void {
     let kept = 0;
-    for (const keepUntilMs of this.#keepUntilMs) if (keepUntilMs > watermarkMs) kept++;
-    const [words, ends, capacity] = [this.#words, this.#keepUntilMs, this.#capacity];
+    for (const countedFromMs of this.#countedFromMs) if (countedFromMs > expiredMs) kept++;
+    const [words, times, capacity] = [this.#words, this.#countedFromMs, this.#capacity];
     let wanted = CAPACITY_MIN;
     while (wanted < (kept + 1) * 4) wanted *= 2;
     this.#allocate(wanted);
     for (let slot = 0; slot < capacity; slot++) {
-      const keepUntilMs = ends[slot] as number;
-      if (keepUntilMs <= watermarkMs) continue;
+      const countedFromMs = times[slot] as number;
+      if (countedFromMs <= expiredMs) continue;
       const id = words.subarray(slot * 4, slot * 4 + 4);
       const target = this.#find(id);
       this.#words.set(id, target * 4);
-      this.#keepUntilMs[target] = keepUntilMs;
+      this.#countedFromMs[target] = countedFromMs;
       this.#used++;
     }
   }
 
   #allocate(capacity: number): void {
     this.#words = new Uint32Array(capacity * 4);
-    this.#keepUntilMs = new Float64Array(capacity).fill(EMPTY);
+    this.#countedFromMs = new Float64Array(capacity).fill(EMPTY);
     this.#capacity = capacity;
     this.#used = 0;
   }
 
-  #each(watermarkMs: number, visit: (id: Uint32Array, keepUntilMs: number) => void): void {
+  #each(expiredMs: number, visit: (id: Uint32Array, countedFromMs: number) => void): void {
     for (let slot = 0; slot < this.#capacity; slot++) {
-      const keepUntilMs = this.#keepUntilMs[slot] as number;
-      if (keepUntilMs <= watermarkMs) continue;
-      visit(this.#words.subarray(slot * 4, slot * 4 + 4), keepUntilMs);
+      const countedFromMs = this.#countedFromMs[slot] as number;
+      if (countedFromMs <= expiredMs) continue;
+      visit(this.#words.subarray(slot * 4, slot * 4 + 4), countedFromMs);
     }
   }
 }

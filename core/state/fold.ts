@@ -20,8 +20,9 @@ import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
 import { isHeartbeat } from './heartbeat.ts';
 import type { LedgerStanding } from './ledger-standing.ts';
 import type { Overlay } from './overlay.ts';
-import { enterPutAside, enterRedriven } from './quarantine-ledger.ts';
+import { enterPutAside, enterRedriven, ledgerNameOf, waitsForView } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
+import type { ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
 /** A value's bytes in a group key are at most this many times its bytes in a record. */
@@ -83,10 +84,11 @@ export class RecordFold {
     // One that a view has folded before left its own id.
     const isDuplicate = counted && isKnown;
     let outcome: RecordClass = isDuplicate ? 'duplicates' : 'unmatched';
+    const names = ledgerNames(image);
     for (let index = 0; !isDuplicate && index < this.#plan.views.length; index++) {
       const view = this.#plan.views[index] as ViewPlan;
       if (!this.#selects(view)) continue;
-      if (!waiting.includes(null) && !waiting.includes(view.name)) continue;
+      if (!waiting.includes(null) && !waitsForView(waiting, index, names)) continue;
       const window = image.windows[index] as WindowAssigner;
       const startMs = window.startOf(timeMs);
       if (window.endOf(startMs) > progress.watermarkMs) {
@@ -189,7 +191,7 @@ export class RecordFold {
     if (this.#isDuplicate(image, overlay)) return 'duplicates';
     let folded = false;
     let matched = false;
-    const lateViews: string[] = [];
+    const lateViews: number[] = [];
     for (let index = 0; index < this.#plan.views.length; index++) {
       const view = this.#plan.views[index] as ViewPlan;
       if (!this.#selects(view)) continue;
@@ -202,14 +204,17 @@ export class RecordFold {
       } else if (view.late === 'update') {
         this.#foldLate(index, startMs, overlay);
         folded = true;
-      } else if (view.late === 'side') lateViews.push(view.name);
+      } else if (view.late === 'side') lateViews.push(index);
     }
     if (folded) this.#keepId(timeMs, overlay);
     progress.newestMs = Math.max(progress.newestMs, timeMs);
     progress.watermarkMs = Math.max(progress.watermarkMs, timeMs - this.#plan.latenessMs);
     if (lateViews.length > 0) {
-      const detail = `its window had closed in ${lateViews.map((name) => `'${name}'`).join(', ')}`;
-      putAside(record, { reason: 'late', detail }, overlay, lateViews, !folded);
+      const names = ledgerNames(image);
+      const quoted = lateViews.map((index) => `'${this.#plan.views[index]?.name}'`).join(', ');
+      const late: BadRecord = { reason: 'late', detail: `its window had closed in ${quoted}` };
+      const waiting = lateViews.map((index) => names[index] as string);
+      putAside(record, late, overlay, waiting, !folded);
     }
     if (folded) return 'folded';
     if (!matched) return 'unmatched';
@@ -242,10 +247,10 @@ export class RecordFold {
   }
 
   #addValues(table: ViewTable, slot: number): void {
-    const { aggregates } = table.view;
+    const { columns } = table.view;
     const { values } = this.#fields;
-    for (let index = 0; index < aggregates.length; index++) {
-      const { kind, field } = aggregates[index] as (typeof aggregates)[number];
+    for (let index = 0; index < columns.length; index++) {
+      const { kind, field } = columns[index] as (typeof columns)[number];
       if (field === null) table.add(slot, index, 1);
       else {
         const value = values[field];
@@ -259,20 +264,28 @@ export class RecordFold {
     const { dedupeId } = this.#fields;
     if (dedupeId === null) return false;
     hashText(dedupeId, this.#dedupeId);
-    const { watermarkMs } = overlay.progress;
+    const expiredMs = this.#expiredMs(overlay);
     return (
-      overlay.dedupeIds.has(this.#dedupeId, watermarkMs) ||
-      image.dedupeIds.has(this.#dedupeId, watermarkMs)
+      overlay.dedupeIds.has(this.#dedupeId, expiredMs) ||
+      image.dedupeIds.has(this.#dedupeId, expiredMs)
     );
+  }
+
+  #expiredMs({ progress }: Overlay): number {
+    return progress.watermarkMs - (this.#plan.dedupe?.withinMs ?? 0);
   }
 
   #keepId(timeMs: number, overlay: Overlay): void {
     const { dedupe } = this.#plan;
     if (dedupe === null || this.#fields.dedupeId === null) return;
     const { watermarkMs } = overlay.progress;
-    const keepUntilMs = Math.max(timeMs, watermarkMs) + dedupe.withinMs;
-    overlay.dedupeIds.add(this.#dedupeId, keepUntilMs, watermarkMs);
+    const countedFromMs = Math.max(timeMs, watermarkMs);
+    overlay.dedupeIds.add(this.#dedupeId, countedFromMs, this.#expiredMs(overlay));
   }
+}
+
+function ledgerNames({ plan, lives }: SliceImage): string[] {
+  return plan.views.map(({ name }, index) => ledgerNameOf(lives[index] as ViewLife, name));
 }
 
 function ledgerOf(overlay: Overlay): ViewTable {

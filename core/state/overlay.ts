@@ -3,8 +3,8 @@
  * dedupe ids, quarantined records. Dropping it gives the image back; absorbing it makes the next image.
  */
 import { DedupeIds } from './dedupe-ids.ts';
-import { copyProgress, type SliceImage } from './slice-image.ts';
-import type { FoldProgress, QuarantineEntry } from './state-change.ts';
+import type { SliceImage } from './slice-image.ts';
+import { copyProgress, type FoldProgress, type QuarantineEntry } from './state-change.ts';
 import { ViewTable } from './view-table.ts';
 
 export class Overlay {

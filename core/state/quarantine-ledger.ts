@@ -3,18 +3,19 @@
  * entries only. It is divided, merged and read as results are, so a redrive finds a record however long ago it was put
  * aside, and finds it once.
  *
- *   key: position, view (null: the record as a whole; a name: kept aside for this view only, as late)
+ *   key: position, view (null: the record as a whole; otherwise the life and name of a view that alone put it aside, as late)
  *   entry: how often put aside · whether it counts as quarantined · how often redriven
  */
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Position, sortablePosition } from '../position.ts';
 import { encodeGroupKey, type GroupMapKey, mapKeyOf } from './group-key.ts';
+import { firstLife, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
 /** The aggregates of an entry. */
 export const LEDGER = { counted: 0, putAside: 1, redriven: 2 } as const;
 
-const count = (name: string) => ({ name, kind: 'count', field: null, at: [] }) as const;
+const COLUMNS = ['counted', 'put_aside', 'redriven'];
 
 /** No view of a pipeline can have this name. */
 export const LEDGER_VIEW: ViewPlan = {
@@ -26,13 +27,47 @@ export const LEDGER_VIEW: ViewPlan = {
   ],
   window: { kind: 'all' },
   late: 'update',
-  aggregates: [count('counted'), count('put_aside'), count('redriven')],
+  aggregates: COLUMNS.map((name, column) => {
+    return { name, kind: 'count', field: null, at: [], column };
+  }),
+  columns: COLUMNS.map((fieldText) => ({ kind: 'count', fieldText, field: null })),
   hash: '00000000000000000000000000000001',
 };
+
+/** It is there since the slice began, under every plan. */
+export const LIVING_LEDGER = { view: LEDGER_VIEW, life: firstLife(LEDGER_VIEW, 0) };
 
 /** All views that a slice's state has: the plan's, then the ledger. */
 export function storedViews(plan: Plan): readonly ViewPlan[] {
   return [...plan.views, LEDGER_VIEW];
+}
+
+/** Names a view in the ledger: its life, so that another name or a view in its place changes nothing; and its name. */
+export function ledgerNameOf({ since, ordinal }: ViewLife, name: string): string {
+  return `${since}.${ordinal} ${name}`;
+}
+
+/**
+ * True if what waits is this view's: of its life, whatever it was called; or of its name, where the view that put it aside is
+ * none of those that there are. `names` are the ledger's names of the views that there are.
+ */
+export function waitsForView(
+  waiting: readonly (string | null)[],
+  view: number,
+  names: readonly string[],
+): boolean {
+  const own = partsOf(names[view] as string);
+  const lives = names.map((name) => partsOf(name).life);
+  return waiting.some((each) => {
+    if (each === null) return false;
+    const { life, name } = partsOf(each);
+    return lives.includes(life) ? life === own.life : name === own.name;
+  });
+}
+
+function partsOf(ledgerName: string): { readonly life: string; readonly name: string } {
+  const at = ledgerName.indexOf(' ');
+  return { life: ledgerName.slice(0, at), name: ledgerName.slice(at + 1) };
 }
 
 /** `ledger` is the overlay's table of late partials. */

@@ -7,29 +7,58 @@
 import { assert } from '../assert.ts';
 import { type ByteReader, ByteWriter } from '../bytes.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { START } from '../position.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
-import { addCounts, noRecords } from './counters.ts';
+import { layoutOf, Relayout } from './column-layout.ts';
+import { noRecords } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
 import { decodeGroupKey, encodeGroupKey, groupValuesOf, mapKeyOf } from './group-key.ts';
-import { storedViews } from './quarantine-ledger.ts';
+import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import {
   type ChangeSource,
+  type DedupePolicy,
   decodeChange,
+  dedupePolicyOf,
   encodeChange,
   type FoldProgress,
   type QuarantineEntry,
   type WindowSource,
 } from './state-change.ts';
-import { ViewTable } from './view-table.ts';
+import {
+  type ColumnLife,
+  firstLife,
+  hasColumnsOf,
+  isSameLife,
+  type StoredView,
+  type ViewLife,
+} from './view-life.ts';
+import { type ColumnLayout, ViewTable } from './view-table.ts';
 
 /** One closed entry or late partial, as stored. Those of the same window and key are merged when read. */
 export interface ClosedEntry {
   readonly windowStartMs: number;
   readonly key: Uint8Array;
   readonly accumulators: Uint8Array;
+}
+
+/** Which plan and epoch a change is of. */
+interface ChangeOrigin {
+  /** Another plan than the image's. */
+  readonly foreign: boolean;
+  readonly epoch: number;
+}
+
+const OWN_PLAN: ChangeOrigin = { foreign: false, epoch: 0 };
+
+/** Where the entries of a stored view go. */
+interface StoredTarget {
+  readonly view: number;
+  /** Null where they are laid out as the view has them. */
+  readonly layout: ColumnLayout | null;
+  readonly rewrite: (accumulators: Uint8Array, layout: ColumnLayout) => Uint8Array;
 }
 
 /** What V8 holds for a closed entry besides its bytes, about. */
@@ -43,13 +72,10 @@ export class SliceImage {
   readonly windows: readonly WindowAssigner[];
   readonly dedupeIds = new DedupeIds();
   readonly closed: ClosedEntry[][];
-  /**
-   * Windows of a view that begin before it may miss records, since the view was not there yet. −Infinity: none do.
-   * Infinity: the view is not in what was stored.
-   */
-  readonly coveredFromMs: number[];
-  /** The epoch in which a view began: runs of before may hold an earlier one of the same meaning, which is over. */
-  readonly sinceEpoch: number[];
+  /** Which life of each view this is; null where the view is not in what was stored. */
+  readonly lives: (ViewLife | null)[];
+  /** What the ids are kept by: that of the plan, or of what was stored last by another one. */
+  dedupe: DedupePolicy | null;
   progress: FoldProgress = {
     position: START,
     watermarkMs: Number.NEGATIVE_INFINITY,
@@ -59,6 +85,8 @@ export class SliceImage {
   };
 
   #closedBytes = 0;
+  /** It held nothing before the change that is applied now: whatever lives that one names may begin here. */
+  #isPristine = true;
 
   constructor(plan: Plan) {
     this.plan = plan;
@@ -66,52 +94,57 @@ export class SliceImage {
     this.tables = this.views.map((view) => new ViewTable(view));
     this.windows = this.views.map((view) => createWindowAssigner(view.window, plan.zone));
     this.closed = this.views.map(() => []);
-    this.coveredFromMs = this.views.map(() => Number.NEGATIVE_INFINITY);
-    this.sinceEpoch = this.views.map(() => 0);
+    this.lives = [...plan.views.map(firstLife), LIVING_LEDGER.life];
+    this.dedupe = dedupePolicyOf(plan);
   }
 
   get entryCount(): number {
     return this.tables.reduce((sum, table) => sum + table.entryCount, 0);
   }
 
+  /** Ids that are counted from it or before are not known any more. */
+  get expiredMs(): number {
+    return this.progress.watermarkMs - (this.dedupe?.withinMs ?? 0);
+  }
+
+  /** Every view and column of the plan is in what was stored. */
+  get isWhole(): boolean {
+    return this.lives.every((life) => life !== null && !life.columns.includes(null));
+  }
+
   /**
    * Advances the image by one stored change and returns the records that it quarantined. The image of a change that
-   * throws is of no more use. A change of another plan (`foreign`) advances the views that both have; the others are not
+   * throws is of no more use. A change of another plan advances the views and columns that both have; the others are not
    * in the image then.
    */
-  apply(reader: ByteReader, foreign = false): QuarantineEntry[] {
+  apply(reader: ByteReader, origin: ChangeOrigin = OWN_PLAN): QuarantineEntry[] {
     const quarantined: QuarantineEntry[] = [];
-    const listed = new Set<number>();
-    let view = -1;
+    const watermarkBeforeMs = this.progress.watermarkMs;
+    this.#isPristine = this.progress.digest.count === 0;
+    let targets: readonly (StoredTarget | null)[] = [];
     let closedCount = 0;
     decodeChange(reader, {
       progress: (progress) => {
         this.progress = progress;
+        assert(progress.watermarkMs >= watermarkBeforeMs, 'a-watermark-never-goes-back');
       },
-      view: (name, hash, coveredFromMs, sinceEpoch) => {
-        view = this.#viewIndex(name, hash, foreign);
-        listed.add(view);
-        if (view < 0) return;
-        this.coveredFromMs[view] = coveredFromMs;
-        this.sinceEpoch[view] = sinceEpoch;
+      views: (stored) => {
+        targets = this.#follow(stored, origin);
       },
-      entry: (section, windowStartMs, key, accumulators) => {
-        if (view < 0) return;
-        if (section === 'open') this.#putOpen(view, windowStartMs, key, accumulators);
+      entry: (from, section, windowStartMs, key, accumulators) => {
+        const target = targets[from] ?? null;
+        if (target === null) return;
+        const { view, layout } = target;
+        if (section === 'open') this.#putOpen(view, windowStartMs, key, accumulators, layout);
         else {
-          const entry = { windowStartMs, key: key.slice(), accumulators: accumulators.slice() };
-          this.#pushClosed(view, entry);
+          const own = layout === null ? accumulators.slice() : target.rewrite(accumulators, layout);
+          this.#pushClosed(view, { windowStartMs, key: key.slice(), accumulators: own });
           if (section === 'closed') closedCount++;
         }
       },
-      dedupeIds: (ids) => this.dedupeIds.decode(ids, this.progress.watermarkMs),
+      dedupe: (policy, ids) => this.#followDedupe(policy, ids, watermarkBeforeMs),
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
     });
-    for (const index of this.plan.views.keys()) {
-      if (!listed.has(index)) this.#leaveOut(index, foreign);
-    }
-    // A view that both plans have is deduped in the same way. Without one, the ids may be of another field.
-    if (foreign && !this.plan.views.some((_, index) => listed.has(index))) this.dedupeIds.clear();
     const removedCount = this.removeClosedWindows();
     assert(
       removedCount <= closedCount,
@@ -121,16 +154,28 @@ export class SliceImage {
     return quarantined;
   }
 
-  /** Views that the stored state did not have begin here, in the epoch that is about to be written. */
+  /** Views and columns that the stored state did not have begin here, in the epoch that is about to be written. */
   adoptPlan(epoch: number): void {
-    const { newestMs, digest } = this.progress;
-    const beginsMs = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
-    for (const index of this.plan.views.keys()) {
-      if (this.coveredFromMs[index] === Number.POSITIVE_INFINITY) {
-        this.coveredFromMs[index] = beginsMs;
-        this.sinceEpoch[index] = epoch;
-      }
+    const { newestMs, digest, watermarkMs } = this.progress;
+    const coveredFromMs = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
+    const begins: ColumnLife = { since: epoch, coveredFromMs };
+    for (const [index, { columns }] of this.plan.views.entries()) {
+      const life = this.lives[index] ?? null;
+      this.lives[index] =
+        life === null
+          ? { since: epoch, ordinal: index, columns: columns.map(() => begins) }
+          : { ...life, columns: life.columns.map((column) => column ?? begins) };
     }
+    this.#adoptDedupe(dedupePolicyOf(this.plan), watermarkMs);
+  }
+
+  /** The views in their lives. Asked of a whole image only. */
+  living(): { readonly view: ViewPlan; readonly life: ViewLife }[] {
+    return this.views.map((view, index) => {
+      const life = this.lives[index] ?? null;
+      assert(life !== null, 'a-state-that-is-written-has-every-view');
+      return { view, life };
+    });
   }
 
   /** Adds the entries of windows that closed, and late partials, to the closed ones. */
@@ -178,15 +223,15 @@ export class SliceImage {
     return {
       progress: this.progress,
       views: this.views.map((view, index) => {
-        const coveredFromMs = this.coveredFromMs[index] as number;
-        const sinceEpoch = this.sinceEpoch[index] as number;
+        const life = this.lives[index] as ViewLife;
         const table = this.tables[index] as ViewTable;
         const open = table.windowStarts().map((windowStartMs) => ({
           windowStartMs,
           entries: [...table.window(windowStartMs)].map(([key, slot]) => ({ key, table, slot })),
         }));
-        return { view, coveredFromMs, sinceEpoch, open, closed: [], late: [] };
+        return { view, life, open, closed: [], late: [] };
       }),
+      dedupe: this.dedupe,
       dedupeIds: [this.dedupeIds],
       quarantined: [],
     };
@@ -204,40 +249,140 @@ export class SliceImage {
     this.#closedBytes += entry.key.length + entry.accumulators.length + CLOSED_ENTRY_BYTES;
   }
 
-  #putOpen(view: number, windowStartMs: number, key: Uint8Array, accumulators: Uint8Array): void {
+  #putOpen(
+    view: number,
+    windowStartMs: number,
+    key: Uint8Array,
+    accumulators: Uint8Array,
+    layout: ColumnLayout | null,
+  ): void {
     const table = this.tables[view] as ViewTable;
     const mapKey = mapKeyOf(decodeGroupKey(key));
     let slot = table.find(windowStartMs, mapKey);
     if (slot < 0) slot = table.insert(windowStartMs, mapKey);
-    table.decode(slot, accumulators);
+    if (layout === null) table.decode(slot, accumulators);
+    else table.decodeAs(slot, accumulators, layout);
   }
 
   #view(index: number): ViewPlan {
     return this.views[index] as ViewPlan;
   }
 
-  #leaveOut(index: number, foreign: boolean): void {
-    if (!foreign) {
-      throw new CorruptStateFault(
-        `the checkpoint lacks the view '${this.#view(index).name}' of its own plan`,
-      );
+  /** Where the entries of each stored view go; null: nowhere. Views and columns that begin or end here are emptied. */
+  #follow(
+    stored: readonly StoredView[],
+    { foreign, epoch }: ChangeOrigin,
+  ): (StoredTarget | null)[] {
+    const matches = foreign ? matchViews(stored, this.views) : this.#ownViews(stored);
+    const targets: (StoredTarget | null)[] = stored.map(() => null);
+    for (const [index, match] of matches.entries()) {
+      const from = stored[match];
+      if (from === undefined) this.#leaveOut(index);
+      else targets[match] = this.#followView(index, from, epoch);
     }
-    const table = this.tables[index] as ViewTable;
-    for (const startMs of table.windowStarts()) table.removeWindow(startMs);
-    (this.closed[index] as ClosedEntry[]).length = 0;
-    this.coveredFromMs[index] = Number.POSITIVE_INFINITY;
-    this.sinceEpoch[index] = Number.POSITIVE_INFINITY;
+    return targets;
   }
 
-  #viewIndex(name: string, hash: string, foreign: boolean): number {
-    const index = this.views.findIndex((view) => view.name === name && view.hash === hash);
-    if (index < 0 && !foreign) {
+  #ownViews(stored: readonly StoredView[]): readonly number[] {
+    for (const [index, { name, hash }] of stored.entries()) {
+      const view = this.views[index];
+      const isOwn = view !== undefined && view.name === name && view.hash === hash;
+      if (isOwn && hasColumnsOf(view, stored[index] as StoredView)) continue;
       throw new CorruptStateFault(
-        `the checkpoint has a view '${name}' (${hash.slice(0, 8)}) that the pipeline does not have`,
+        `the checkpoint has a view '${name}' (${hash.slice(0, 8)}) that its own plan does not have`,
         { hint: 'run with the pipeline file that wrote this data' },
       );
     }
-    return index;
+    if (stored.length === this.views.length) return [...this.views.keys()];
+    const missing = this.views[stored.length] as ViewPlan;
+    throw new CorruptStateFault(`the checkpoint lacks the view '${missing.name}' of its own plan`);
+  }
+
+  #followView(index: number, from: StoredView, epoch: number): StoredTarget {
+    const view = this.#view(index);
+    const known = this.#isPristine ? null : (this.lives[index] as ViewLife | null);
+    const goesOn = known !== null && isSameLife(known, from);
+    if (!goesOn) {
+      this.#checkBegins(from.since, epoch, view);
+      this.#empty(index);
+    }
+    const ids = from.columns.map(columnId);
+    const columns = view.columns.map((column): ColumnLife | null => {
+      const found = from.columns[ids.indexOf(columnId(column))];
+      return found === undefined
+        ? null
+        : { since: found.since, coveredFromMs: found.coveredFromMs };
+    });
+    if (goesOn) this.#emptyColumns(index, known, columns, epoch);
+    const life = { since: from.since, ordinal: from.ordinal, columns };
+    this.lives[index] = life;
+    const layout = layoutOf(from, view, life);
+    const relayout = layout === null ? null : new Relayout(view);
+    return {
+      view: index,
+      layout,
+      rewrite: (accumulators, by) => (relayout as Relayout).apply(accumulators, by),
+    };
+  }
+
+  /** What the image lacks must begin with the change: otherwise the image has not seen all of it. */
+  #checkBegins(since: number, epoch: number, { name }: ViewPlan): void {
+    if (this.#isPristine || since === epoch) return;
+    throw new CorruptStateFault(
+      `epoch ${epoch} goes on with '${name}' as it began in epoch ${since}, which is not what was read before it`,
+    );
+  }
+
+  #emptyColumns(
+    index: number,
+    known: ViewLife,
+    columns: readonly (ColumnLife | null)[],
+    epoch: number,
+  ): void {
+    const emptied: number[] = [];
+    for (const [column, life] of columns.entries()) {
+      const before = known.columns[column] ?? null;
+      if (before?.since === life?.since) continue;
+      if (life !== null) this.#checkBegins(life.since, epoch, this.#view(index));
+      if (before !== null) emptied.push(column);
+    }
+    if (emptied.length === 0) return;
+    const table = this.tables[index] as ViewTable;
+    for (const column of emptied) table.resetColumn(column);
+    const relayout = new Relayout(this.#view(index));
+    this.closed[index] = (this.closed[index] as ClosedEntry[]).map((entry) => {
+      return { ...entry, accumulators: relayout.without(entry.accumulators, emptied) };
+    });
+  }
+
+  #leaveOut(index: number): void {
+    this.#empty(index);
+    this.lives[index] = null;
+  }
+
+  #empty(index: number): void {
+    const table = this.tables[index] as ViewTable;
+    for (const startMs of table.windowStarts()) table.removeWindow(startMs);
+    (this.closed[index] as ClosedEntry[]).length = 0;
+  }
+
+  #followDedupe(stored: DedupePolicy | null, ids: ByteReader, watermarkBeforeMs: number): void {
+    if (this.#isPristine) this.dedupe = stored;
+    else this.#adoptDedupe(stored, watermarkBeforeMs);
+    const isWanted = stored !== null && stored.fieldText === dedupePolicyOf(this.plan)?.fieldText;
+    // Ids of another field are no use to this plan.
+    const into = isWanted ? this.dedupeIds : new DedupeIds();
+    into.decode(ids, this.progress.watermarkMs - (stored?.withinMs ?? 0));
+  }
+
+  /** Another way to know duplicates holds from here on: ids of the same field stay, and what has expired until here is gone. */
+  #adoptDedupe(policy: DedupePolicy | null, watermarkMs: number): void {
+    const before = this.dedupe;
+    this.dedupe = policy;
+    if (before === null || before.fieldText !== policy?.fieldText) this.dedupeIds.clear();
+    else if (before.withinMs !== policy.withinMs) {
+      this.dedupeIds.sweep(watermarkMs - before.withinMs);
+    }
   }
 }
 
@@ -252,11 +397,4 @@ export function closedEntriesOf(view: ViewPlan, windows: readonly WindowSource[]
       return { windowStartMs, key: bytes, accumulators: writer.finish() };
     }),
   );
-}
-
-/** A copy of progress that does not move with the original. */
-export function copyProgress(progress: FoldProgress): FoldProgress {
-  const counts = noRecords();
-  addCounts(counts, progress.counts);
-  return { ...progress, digest: progress.digest.copy(), counts };
 }

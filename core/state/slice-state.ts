@@ -14,15 +14,17 @@ import { RecordFold } from './fold.ts';
 import { isLedgerKeyOf, ledgerStanding } from './ledger-standing.ts';
 import { Overlay } from './overlay.ts';
 import { LEDGER_VIEW } from './quarantine-ledger.ts';
-import { type ClosedEntry, closedEntriesOf, copyProgress, type SliceImage } from './slice-image.ts';
+import { type ClosedEntry, closedEntriesOf, type SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
+  copyProgress,
   type EntrySource,
   encodeChange,
   type QuarantineEntry,
   type ViewSource,
   type WindowSource,
 } from './state-change.ts';
+import type { ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
 export type RedriveResult =
@@ -106,6 +108,7 @@ export class SliceState {
     return encode({
       progress: overlay.progress,
       views: this.#changes(),
+      dedupe: this.image.dedupe,
       dedupeIds: [overlay.dedupeIds],
       quarantined: overlay.quarantined,
     });
@@ -116,6 +119,7 @@ export class SliceState {
     return encode({
       progress: this.#overlay.progress,
       views: this.#views(),
+      dedupe: this.image.dedupe,
       dedupeIds: [this.image.dedupeIds, this.#overlay.dedupeIds],
       quarantined: [],
     });
@@ -147,7 +151,7 @@ export class SliceState {
       }
     }
     image.progress = copyProgress(overlay.progress);
-    image.dedupeIds.merge(overlay.dedupeIds, image.progress.watermarkMs);
+    image.dedupeIds.merge(overlay.dedupeIds, image.expiredMs);
     image.removeClosedWindows();
     this.dropOverlay();
   }
@@ -169,8 +173,7 @@ export class SliceState {
       const imageTable = this.image.tables[index] as ViewTable;
       return {
         view,
-        coveredFromMs: this.image.coveredFromMs[index] as number,
-        sinceEpoch: this.image.sinceEpoch[index] as number,
+        life: this.image.lives[index] as ViewLife,
         open: windowsOf([overlayTable], this.#isOpen(index)),
         closed: windowsOf([imageTable, overlayTable], (startMs) => !this.#isOpen(index)(startMs)),
         late: windowsOf([this.#overlay.late[index] as ViewTable], () => true),
@@ -182,11 +185,10 @@ export class SliceState {
   /** The whole open state by view. */
   #views(): ViewSource[] {
     return this.image.views.map((view: ViewPlan, index) => {
-      const coveredFromMs = this.image.coveredFromMs[index] as number;
-      const sinceEpoch = this.image.sinceEpoch[index] as number;
+      const life = this.image.lives[index] as ViewLife;
       const tables = [this.image.tables[index], this.#overlay.tables[index]] as ViewTable[];
       const open = windowsOf(tables, this.#isOpen(index));
-      return { view, coveredFromMs, sinceEpoch, open, closed: [], late: [] };
+      return { view, life, open, closed: [], late: [] };
     });
   }
 

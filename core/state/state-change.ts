@@ -1,22 +1,30 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · digest · counts · views · dedupe ids · quarantined
- *   view: name, hash, covered from, since, open, closed, late
+ *   position · watermark · newest time · digest · counts · views · entries of each view · dedupe · quarantined
+ *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
  * key, so the same state has the same bytes, however it came about. Position, digest and counts are totals since the
  * slice began.
  */
 import { type ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
-import type { ViewPlan } from '../definition/plan.ts';
+import { formatFieldPath } from '../definition/field-path.ts';
+import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { Position } from '../position.ts';
 import { isSequenceNumber } from '../position.ts';
-import { decodeCounts, encodeCounts, type RecordCounts } from './counters.ts';
+import { addCounts, decodeCounts, encodeCounts, noRecords, type RecordCounts } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
 import { encodeGroupKey, type GroupMapKey, groupValuesOf } from './group-key.ts';
+import {
+  decodeStoredView,
+  encodeStoredView,
+  type StoredView,
+  storedView,
+  type ViewLife,
+} from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
 /** Where a slice's fold stands, in totals. */
@@ -53,10 +61,8 @@ export interface WindowSource {
 
 export interface ViewSource {
   readonly view: ViewPlan;
-  /** See `SliceImage.coveredFromMs`. */
-  readonly coveredFromMs: number;
-  /** See `SliceImage.sinceEpoch`. */
-  readonly sinceEpoch: number;
+  /** Each column has one. */
+  readonly life: ViewLife;
   readonly open: readonly WindowSource[];
   readonly closed: readonly WindowSource[];
   readonly late: readonly WindowSource[];
@@ -65,8 +71,15 @@ export interface ViewSource {
 export interface ChangeSource {
   readonly progress: FoldProgress;
   readonly views: readonly ViewSource[];
+  readonly dedupe: DedupePolicy | null;
   readonly dedupeIds: readonly DedupeIds[];
   readonly quarantined: readonly QuarantineEntry[];
+}
+
+/** By which field ids are known, and for how much event time: the ids are of one field only. */
+export interface DedupePolicy {
+  readonly fieldText: string;
+  readonly withinMs: number;
 }
 
 export type EntrySection = 'open' | 'closed' | 'late';
@@ -74,49 +87,49 @@ export type EntrySection = 'open' | 'closed' | 'late';
 /** Takes the parts of a change, in the order in which they stand. Bytes are views of the input: copy what is kept. */
 export interface ChangeVisitor {
   progress(progress: FoldProgress): void;
-  /** The entries that follow are of this view. */
-  view(name: string, hash: string, coveredFromMs: number, sinceEpoch: number): void;
+  views(stored: readonly StoredView[]): void;
+  /** `view` is by index of the stored ones. */
   entry(
+    view: number,
     section: EntrySection,
     windowStartMs: number,
     key: Uint8Array,
     accumulators: Uint8Array,
   ): void;
-  dedupeIds(reader: ByteReader): void;
+  /** `reader` is at the ids, which are to be read. */
+  dedupe(policy: DedupePolicy | null, reader: ByteReader): void;
   quarantined(record: QuarantineEntry): void;
 }
 
 export function encodeChange(source: ChangeSource, writer: ByteWriter): void {
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
+  for (const { view, life } of source.views) encodeStoredView(storedView(view, life), writer);
   const scratch = new ByteWriter();
-  for (const { view, coveredFromMs, sinceEpoch, open, closed, late } of source.views) {
-    writer.string(view.name);
-    writer.string(view.hash);
-    writer.f64(coveredFromMs);
-    writer.varint(sinceEpoch);
+  for (const { view, open, closed, late } of source.views) {
     for (const windows of [open, closed, late]) {
       writer.varint(windows.length);
       for (const window of windows) encodeWindow(view, window, writer, scratch);
     }
   }
-  DedupeIds.encode(source.dedupeIds, source.progress.watermarkMs, writer);
+  encodeDedupe(source, writer);
   writer.varint(source.quarantined.length);
   for (const record of source.quarantined) encodeQuarantined(record, writer);
 }
 
 export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   visitor.progress(decodeProgress(reader));
-  const viewCount = reader.varint();
-  for (let index = 0; index < viewCount; index++) {
-    const [name, hash] = [reader.string(), reader.string()];
-    visitor.view(name, hash, reader.f64(), reader.varint());
+  const stored = Array.from({ length: reader.varint() }, () => decodeStoredView(reader));
+  visitor.views(stored);
+  for (const view of stored.keys()) {
     for (const section of ['open', 'closed', 'late'] as const) {
       const windowCount = reader.varint();
-      for (let window = 0; window < windowCount; window++) decodeWindow(section, reader, visitor);
+      for (let window = 0; window < windowCount; window++) {
+        decodeWindow(view, section, reader, visitor);
+      }
     }
   }
-  visitor.dedupeIds(reader);
+  visitor.dedupe(decodeDedupePolicy(reader), reader);
   const quarantinedCount = reader.varint();
   for (let index = 0; index < quarantinedCount; index++) {
     visitor.quarantined(decodeQuarantined(reader));
@@ -180,12 +193,30 @@ function encodeWindow(
   }
 }
 
-function decodeWindow(section: EntrySection, reader: ByteReader, visitor: ChangeVisitor): void {
+function decodeWindow(
+  view: number,
+  section: EntrySection,
+  reader: ByteReader,
+  visitor: ChangeVisitor,
+): void {
   const windowStartMs = reader.signedVarint();
   const entryCount = reader.varint();
   for (let entry = 0; entry < entryCount; entry++) {
-    visitor.entry(section, windowStartMs, reader.bytes(), reader.bytes());
+    visitor.entry(view, section, windowStartMs, reader.bytes(), reader.bytes());
   }
+}
+
+/** Without dedupe there are no ids. */
+function encodeDedupe({ dedupe, dedupeIds, progress }: ChangeSource, writer: ByteWriter): void {
+  writer.string(dedupe?.fieldText ?? '');
+  writer.varint(dedupe?.withinMs ?? 0);
+  const expiredMs = progress.watermarkMs - (dedupe?.withinMs ?? 0);
+  DedupeIds.encode(dedupe === null ? [] : dedupeIds, expiredMs, writer);
+}
+
+function decodeDedupePolicy(reader: ByteReader): DedupePolicy | null {
+  const [fieldText, withinMs] = [reader.string(), reader.varint()];
+  return fieldText === '' ? null : { fieldText, withinMs };
 }
 
 function encodeQuarantined(record: QuarantineEntry, writer: ByteWriter): void {
@@ -206,4 +237,17 @@ function decodeQuarantined(reader: ByteReader): QuarantineEntry {
     detail: reader.string(),
     data: reader.bytes(),
   };
+}
+
+/** By what a plan keeps ids; null where it does not. */
+export function dedupePolicyOf({ dedupe }: Plan): DedupePolicy | null {
+  if (dedupe === null) return null;
+  return { fieldText: formatFieldPath(dedupe.path), withinMs: dedupe.withinMs };
+}
+
+/** A copy of progress that does not move with the original. */
+export function copyProgress(progress: FoldProgress): FoldProgress {
+  const counts = noRecords();
+  addCounts(counts, progress.counts);
+  return { ...progress, digest: progress.digest.copy(), counts };
 }

@@ -1,19 +1,28 @@
 /**
  * The entries of one view: window and group key → slot, and the accumulators of each slot in columns.
  *
- *   windows: start → (map key → slot)      columns: one an aggregate, indexed by slot
+ *   windows: start → (map key → slot)      columns: one a kind and field, indexed by slot
  *
  * A window leaves as a whole, which frees its slots. A view without windows has the one window that starts at 0.
  */
 import type { AccumulatorColumn } from '../aggregate/column.ts';
 import { createColumn } from '../aggregate/columns.ts';
 import { ByteReader, type ByteWriter } from '../bytes.ts';
-import type { ViewPlan } from '../definition/plan.ts';
+import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
 import type { GroupMapKey } from './group-key.ts';
 
 const CAPACITY_MIN = 16;
 /** What V8 holds for one entry of a `Map` with its key, about. */
 const MAP_ENTRY_BYTES = 72;
+
+/** Where an accumulator goes that another plan laid out. */
+export type LaidColumn =
+  | { readonly target: number; readonly skipped: null }
+  /** `skipped` reads over it. */
+  | { readonly target: null; readonly skipped: AccumulatorColumn };
+
+/** In the order of the accumulators. */
+export type ColumnLayout = readonly LaidColumn[];
 
 export type WindowEntries = ReadonlyMap<GroupMapKey, number>;
 
@@ -30,7 +39,7 @@ export class ViewTable {
 
   constructor(view: ViewPlan) {
     this.view = view;
-    this.#columns = view.aggregates.map(createColumn);
+    this.#columns = view.columns.map(({ kind }) => createColumn(kind));
   }
 
   get entryCount(): number {
@@ -58,9 +67,9 @@ export class ViewTable {
     return slot;
   }
 
-  /** Folds one value into the `aggregate`-th accumulator of a slot. */
-  add(slot: number, aggregate: number, value: number): void {
-    (this.#columns[aggregate] as AccumulatorColumn).add(slot, value);
+  /** Folds one value into the `column`-th accumulator of a slot. */
+  add(slot: number, column: number, value: number): void {
+    (this.#columns[column] as AccumulatorColumn).add(slot, value);
   }
 
   /** slot ← a copy of `otherSlot` of `other`, a table of the same view. */
@@ -91,14 +100,33 @@ export class ViewTable {
     reader.end();
   }
 
+  /** As `decode`, of what a table with other columns wrote. What the layout lacks becomes the identity. */
+  decodeAs(slot: number, accumulators: Uint8Array, layout: ColumnLayout): void {
+    const reader = new ByteReader(accumulators);
+    for (const column of this.#columns) column.reset(slot);
+    for (const { target, skipped } of layout) {
+      if (target === null) skipped.decode(0, reader);
+      else (this.#columns[target] as AccumulatorColumn).decode(slot, reader);
+    }
+    reader.end();
+  }
+
+  /** Every accumulator of a column becomes the identity. */
+  resetColumn(column: number): void {
+    for (let slot = 0; slot < this.#nextSlot; slot++) {
+      (this.#columns[column] as AccumulatorColumn).reset(slot);
+    }
+  }
+
   /** The results of a slot, by index of the view's aggregates. */
   results(slot: number): ReturnType<AccumulatorColumn['result']>[] {
-    return this.#columns.map((column) => column.result(slot));
+    return this.view.aggregates.map((_, aggregate) => this.result(slot, aggregate));
   }
 
   /** The result of one aggregate of a slot. */
   result(slot: number, aggregate: number): ReturnType<AccumulatorColumn['result']> {
-    return (this.#columns[aggregate] as AccumulatorColumn).result(slot);
+    const { column, at } = this.view.aggregates[aggregate] as AggregatePlan;
+    return (this.#columns[column] as AccumulatorColumn).result(slot, at);
   }
 
   /** Starts of the windows that have entries, ascending. */

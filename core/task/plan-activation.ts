@@ -7,9 +7,10 @@ import type { Head } from '../checkpoint/head.ts';
 import { decidePrevious } from '../checkpoint/retention.ts';
 import { parsePlan } from '../definition/parse-plan.ts';
 import type { PipelineJson } from '../definition/pipeline-json.ts';
-import type { Plan, ViewPlan } from '../definition/plan.ts';
+import type { Plan } from '../definition/plan.ts';
 import { describeDifference } from '../definition/plan-difference.ts';
 import { canonicalJson, planToJson } from '../definition/plan-json.ts';
+import { describePolicies, type ViewFate, viewFates } from '../definition/view-fate.ts';
 import { ConfigurationFault, TransientFault } from '../faults.ts';
 import { DEFAULT_KNOBS } from '../knobs.ts';
 import type { ActivePlan, BlobStore, PlanRegistry } from '../ports.ts';
@@ -27,20 +28,9 @@ export interface PlanChange {
   /** A line each; see `describeDifference`. */
   readonly differences: readonly string[];
   readonly views: readonly ViewFate[];
+  /** A line each; see `describePolicies`. */
+  readonly policies: readonly string[];
 }
-
-export interface ViewFate {
-  readonly view: string;
-  readonly fate: Fate;
-}
-
-/**
- * - `kept`: its state goes on.
- * - `resumed`: it goes on from where this plan was left; what came since is folded again.
- * - `begins`: it begins at each slice's cursor and is incomplete before.
- * - `left`: it is no part any more; its state is kept so that a rollback goes on from there.
- */
-export type Fate = 'kept' | 'resumed' | 'begins' | 'left';
 
 export interface ActivationContext {
   readonly registry: PlanRegistry;
@@ -105,27 +95,17 @@ function planChange(
   const json = JSON.parse(before.pipeline) as PipelineJson;
   const parsed = parsePlan(json);
   // Another version of Tidemark took for a pipeline what this one does not.
-  if (!parsed.ok) return { ...common, differences: [], views: fates([], plan, false) };
+  if (!parsed.ok) {
+    const views = plan.views.map(({ name }): ViewFate => ({ view: name, fate: 'begins' }));
+    return { ...common, differences: [], views, policies: [] };
+  }
   const resumes = isRollback(hash, heads, nowMs);
   return {
     ...common,
     differences: describeDifference(json, planToJson(plan)),
-    views: fates(parsed.plan.views, plan, resumes),
+    views: viewFates(parsed.plan, plan, resumes),
+    policies: describePolicies(parsed.plan, plan),
   };
-}
-
-function fates(before: readonly ViewPlan[], plan: Plan, resumes: boolean): ViewFate[] {
-  const known = new Set(before.map(({ hash }) => hash));
-  const wanted = new Set(plan.views.map(({ hash }) => hash));
-  const begins = resumes ? 'resumed' : 'begins';
-  return [
-    ...plan.views.map(({ name, hash }): ViewFate => {
-      return { view: name, fate: known.has(hash) ? 'kept' : begins };
-    }),
-    ...before
-      .filter(({ hash }) => !wanted.has(hash))
-      .map(({ name }): ViewFate => ({ view: name, fate: 'left' })),
-  ];
 }
 
 /** True if every slice that has state was left by this plan lately, or still is under it. */

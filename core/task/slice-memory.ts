@@ -98,7 +98,7 @@ export class SliceMemory {
    */
   async reach(head: Head, memory: Memory | null): Promise<Reached> {
     const plan = await this.#decidePlan(head);
-    if (plan.kind === 'rollback') {
+    if (plan.kind === 'rollback' && !(await this.#hasEverything(head))) {
       const rolledBack = await this.#rollBack(head, plan);
       if (rolledBack !== null) return rolledBack;
     }
@@ -214,6 +214,16 @@ export class SliceMemory {
         cause: damage,
       },
     );
+  }
+
+  /** What this plan keeps went on under the plan between: there is nothing to fold again. */
+  async #hasEverything(head: Head): Promise<boolean> {
+    try {
+      return (await restore(this.#plan, head, this.#ports.blobs)).image.isWhole;
+    } catch (fault) {
+      if (fault instanceof CorruptStateFault) return false;
+      throw fault;
+    }
   }
 
   /** Null if where the plan was left cannot be read or replayed any more: it is taken over as any other then. */

@@ -1,12 +1,13 @@
 /**
  * What is deployed may change only so that nothing is lost: the mapping keeps its place, the stores stay (`store-guard.ts`), and a
- * view that goes or changes its meaning (with it its state) is named by whoever deploys.
+ * view or an aggregate that goes or changes its meaning (with it its state) is named by whoever deploys.
  */
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../../core/definition/pipeline-json.ts';
-import type { ViewPlan } from '../../core/definition/plan.ts';
+import type { Plan } from '../../core/definition/plan.ts';
 import { describeDifference } from '../../core/definition/plan-difference.ts';
 import { canonicalJson } from '../../core/definition/plan-json.ts';
+import { describeFate, describePolicies, viewFates } from '../../core/definition/view-fate.ts';
 import { ROLLBACK_GRACE_MS } from '../../core/limits.ts';
 import { LOCK_FILE, type LockedPipeline, type LockedPipelines, lockedOf } from '../lock-file.ts';
 import { at } from '../rendered-resource.ts';
@@ -103,26 +104,33 @@ function guardViews(
   { pipeline: now }: LockedPipeline,
   allowDrop: readonly string[],
 ): Refusal[] {
-  const after = new Map(viewsOf(key, now).map(({ name, hash }) => [name, hash]));
-  const dropped = viewsOf(key, before)
-    .filter(({ name, hash }) => after.get(name) !== hash && !allowDrop.includes(name))
-    .map(({ name }) => name);
+  const [was, is] = [planIn(key, before), planIn(key, now)];
+  const fates = viewFates(was, is, false);
+  const dropped = fates
+    .flatMap(({ view, fate, formerName = view, ends = [] }) => {
+      return fate === 'left' ? [view] : ends.map((name) => `${formerName}.${name}`);
+    })
+    .filter((name) => !allowDrop.includes(name));
   if (dropped.length === 0) return [];
   const all = [...allowDrop, ...dropped].sort().join(',');
-  const changes = describeDifference(before, now);
+  const lines = [
+    ...describeDifference(before, now),
+    ...fates.filter(({ fate }) => fate !== 'left').map(describeFate),
+    ...describePolicies(was, is),
+  ];
   return [
     {
-      found: `this change drops the state of ${dropped.join(', ')}:${changes.map((change) => `\n      ${change}`).join('')}`,
-      expected: 'views that stay as they are, or your word that their state may go',
+      found: `this change drops the state of ${dropped.join(', ')}:${lines.map((line) => `\n      ${line}`).join('')}`,
+      expected: 'views and aggregates that stay, or your word that their state may go',
       todo: `-c ${ALLOW_DROP}=${all} goes on. To roll back, type it too: under the plan as it was less than ${ROLLBACK_HOURS} hours ago slices go on from where it was left, and its views lose nothing. Otherwise they begin anew where the stream is then; to keep the old ones meanwhile, add the change as a view of another name`,
     },
   ];
 }
 
 /** Both sides are read by the same code, so that another version's way to hash is no change. */
-function viewsOf(key: string, pipeline: PipelineJson): readonly ViewPlan[] {
+function planIn(key: string, pipeline: PipelineJson): Plan {
   const parsed = parsePlan(pipeline);
-  if (parsed.ok) return parsed.plan.views;
+  if (parsed.ok) return parsed.plan;
   const [problem] = parsed.problems;
   throw new Error(
     `${LOCK_FILE} holds of "${key}" a pipeline that this version cannot read (${problem?.path}: found ${problem?.found}, expected ${problem?.expected}): upgrade Tidemark, or bring the file back from version control`,

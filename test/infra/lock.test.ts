@@ -31,6 +31,11 @@ function withViews(views: Record<string, ViewJson>): PipelineJson {
 }
 
 const { by_city, by_day } = ORDERS.views as Record<'by_city' | 'by_day', ViewJson>;
+const [[gone], ...others] = Object.entries(by_day.aggregates) as [
+  [string, object],
+  ...[string, object][],
+];
+const kept = Object.fromEntries(others) as ViewJson['aggregates'];
 
 describe('the lock file', () => {
   it('is written beside the pipeline file at the first synth', () => {
@@ -311,16 +316,10 @@ describe('a change of views', () => {
       'view by_day: window 1d → 2d',
     ],
     [
-      'a view under another name',
-      withViews({ by_town: by_city, by_day }),
-      'by_city',
-      'view by_town: added',
-    ],
-    [
-      'a setting that reaches all views',
-      { ...ORDERS, dedupe: { id: 'id', within: '5m' } },
-      'by_city,by_day',
-      'dedupe not set → id id, within 5m',
+      'an aggregate that goes',
+      withViews({ by_city, by_day: { ...by_day, aggregates: { more: { max: 'x' }, ...kept } } }),
+      `by_day.${gone}`,
+      `view by_day: aggregate ${gone} removed`,
     ],
   ])('that drops state is refused until it is allowed: %s', (_, pipeline, views, change) => {
     const { folder, lock } = deployed();
@@ -337,6 +336,22 @@ describe('a change of views', () => {
     expect(lockText(folder)).not.toBe(lock);
     // Now it is what is deployed.
     makeApp({ folder, pipeline }).template();
+  });
+
+  it.each<[string, PipelineJson]>([
+    ['a view under another name', withViews({ by_town: by_city, by_day })],
+    ['policies', { ...ORDERS, dedupe: { id: 'id', within: '5m' } }],
+    [
+      'an aggregate that is added',
+      withViews({
+        by_city,
+        by_day: { ...by_day, aggregates: { ...by_day.aggregates, more: { max: 'x' } } },
+      }),
+    ],
+  ])('that keeps all state is taken: %s', (_, pipeline) => {
+    const { folder, lock } = deployed();
+    makeApp({ folder, pipeline }).template();
+    expect(lockText(folder)).not.toBe(lock);
   });
 
   it('goes back by what the message says, or with the lock file that was beside it', () => {

@@ -186,8 +186,38 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a change of plan does not say from when a new view is whole',
     'core/state/slice-image.ts',
-    'this.coveredFromMs[index] = beginsMs;',
-    'this.coveredFromMs[index] = Number.NEGATIVE_INFINITY;',
+    '{ since: epoch, ordinal: index, columns: columns.map(() => begins) }',
+    '{ since: epoch, ordinal: index, columns: columns.map(() => ({ ...begins, coveredFromMs: -Infinity })) }',
+  ),
+  one(
+    'an added aggregate claims to be whole',
+    'core/state/slice-image.ts',
+    'columns: life.columns.map((column) => column ?? begins)',
+    'columns: life.columns.map((column) => column ?? { ...begins, coveredFromMs: -Infinity })',
+  ),
+  one(
+    'an aggregate that was removed and comes back reads what it had before',
+    'core/state/column-layout.ts',
+    'columnId(own) === columnId(column) && life.columns[index]?.since === column.since',
+    'columnId(own) === columnId(column) && life.columns[index] !== null',
+  ),
+  one(
+    'a change of policy throws state away',
+    'core/definition/view-match.ts',
+    'if (a.hash !== b.hash) return 0;',
+    'if (a.hash !== b.hash || a.columns.length !== b.columns.length || a.name !== b.name) return 0;',
+  ),
+  one(
+    'ids that expired before dedupe.within grew are known again',
+    'core/state/slice-image.ts',
+    'this.dedupeIds.sweep(watermarkMs - before.withinMs);',
+    'this.dedupeIds.sweep(watermarkMs - 10 * before.withinMs);',
+  ),
+  one(
+    'what a view put aside as late is lost when the view gets another name',
+    'core/state/quarantine-ledger.ts',
+    'lives.includes(life) ? life === own.life : name === own.name',
+    'name === own.name',
   ),
   one(
     'quarantined records are listed by the next flip only',

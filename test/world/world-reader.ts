@@ -68,7 +68,7 @@ export class WorldReader {
       const reader = new RunReader(this.#sliceId, run, async (from, to) =>
         bytes.subarray(from, to),
       );
-      entries.push(...(await reader.entries(view)));
+      entries.push(...(await reader.entries({ view, life: image.lives[index]! })));
     }
     const table = new ViewTable(view);
     const slot = table.insert(0, '');

@@ -10,9 +10,10 @@ export const KINDS: readonly AggregateKind[] = ['count', 'sum', 'min', 'max', 'm
 export const RANKS = [0, 0.01, 0.25, 0.5, 0.9, 0.99, 1];
 
 export function columnOf(kind: AggregateKind, slots = 8): AccumulatorColumn {
-  const at = kind === 'quantile' ? RANKS : [];
-  const column = createColumn({ name: kind, kind, field: kind === 'count' ? null : 0, at });
+  const column = createColumn(kind);
   column.grow(slots);
+  const result = column.result.bind(column);
+  column.result = (slot) => result(slot, kind === 'quantile' ? RANKS : []);
   return column;
 }
 

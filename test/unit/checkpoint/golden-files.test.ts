@@ -128,8 +128,9 @@ describe('what the golden files hold', () => {
     const bytes = await readBlob(blobs, SLICE, run!);
     const reader = new RunReader(SLICE, run!, async (from, to) => bytes.subarray(from, to));
     const rows: Record<string, unknown> = {};
-    for (const { view, open } of image.source().views.slice(0, -1)) {
-      const entries = [...closedEntriesOf(view, open), ...(await reader.entries(view))];
+    for (const { view, life, open } of image.source().views.slice(0, -1)) {
+      const stored = await reader.entries({ view, life });
+      const entries = [...closedEntriesOf(view, open), ...stored];
       rows[view.name] = rowsOf(view, entries);
     }
     expect(rows).toEqual(ROWS);

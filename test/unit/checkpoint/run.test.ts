@@ -3,10 +3,12 @@ import { compareBytes, FORMAT_VERSION } from '../../../core/bytes.ts';
 import type { RunReference } from '../../../core/checkpoint/manifest.ts';
 import { encodeRun, RunReader, type RunView } from '../../../core/checkpoint/run.ts';
 import { crc32c } from '../../../core/crc32c.ts';
+import type { ViewPlan } from '../../../core/definition/plan.ts';
 import { CorruptStateFault, NewerFormatFault, OlderFormatFault } from '../../../core/faults.ts';
 import { RUN_BLOCK_BYTES } from '../../../core/limits.ts';
 import { encodeGroupKey } from '../../../core/state/group-key.ts';
 import type { ClosedEntry } from '../../../core/state/slice-image.ts';
+import { firstLife } from '../../../core/state/view-life.ts';
 import { SLICE } from '../../world/small-log.ts';
 import { foldAll, planOf } from '../state/fold-fixture.ts';
 import { expectEveryDamageDetected, runAt } from './blob-fixture.ts';
@@ -24,11 +26,16 @@ const plan = planOf({
   },
 });
 
+const living = (view: ViewPlan) => ({ view, life: firstLife(view, plan.views.indexOf(view)) });
+
 /** All windows closed but the last, partials of late records too. */
 function viewsOf(records: readonly { t: number; key: string; n: number }[]): RunView[] {
   const state = foldAll(plan, [...records, { t: 1e9, key: 'last', n: 0 }]);
   const closed = state.closedSinceBase();
-  return plan.views.map((view, index) => ({ view, entries: closed[index] as ClosedEntry[] }));
+  return plan.views.map((view, index) => ({
+    ...living(view),
+    entries: closed[index] as ClosedEntry[],
+  }));
 }
 
 interface StoredRun {
@@ -67,14 +74,14 @@ describe('a small run', () => {
       const byteLength = run.reference.byteLength;
       if (bytes.length !== byteLength) throw new CorruptStateFault('the store has another length');
       const reader = readerOf({ ...run, bytes });
-      for (const view of plan.views) await reader.entries(view);
+      for (const view of plan.views) await reader.entries(living(view));
     });
   });
 
   it('refuses what is cut off on the way', async () => {
     for (let length = 0; length < run.bytes.length; length++) {
       const reader = readerOf({ ...run, bytes: run.bytes.slice(0, length) });
-      await expect(reader.entries(plan.views[0]!)).rejects.toThrow(CorruptStateFault);
+      await expect(reader.entries(living(plan.views[0]!))).rejects.toThrow(CorruptStateFault);
     }
   });
 
@@ -88,7 +95,7 @@ describe('a small run', () => {
     const end = bytes.length - 4;
     const checksum = crc32c(bytes.subarray(indexOffset, end));
     new DataView(bytes.buffer).setUint32(end, checksum, true);
-    const answer = readerOf({ ...run, bytes }).entries(plan.views[0]!);
+    const answer = readerOf({ ...run, bytes }).entries(living(plan.views[0]!));
     await expect(answer).rejects.toThrow(fault);
     await expect(answer).rejects.toThrow(
       `run 3 (0000000000000003) of ${SLICE} has format ${version}`,
@@ -104,8 +111,8 @@ describe('a small run', () => {
   });
 
   it('without entries has none', async () => {
-    const empty = store(plan.views.map((view) => ({ view, entries: [] })));
-    expect(await readerOf(empty).entries(plan.views[0]!)).toEqual([]);
+    const empty = store(plan.views.map((view) => ({ ...living(view), entries: [] })));
+    expect(await readerOf(empty).entries(living(plan.views[0]!))).toEqual([]);
     expect(empty.reference.entryCount).toBe(0);
   });
 });
@@ -124,7 +131,7 @@ describe('a run of many blocks', () => {
       n,
     }));
     run = store(viewsOf(records));
-    all = await readerOf(run).entries(byKey);
+    all = await readerOf(run).entries(living(byKey));
   });
 
   it('gives all entries in order', () => {
@@ -137,7 +144,7 @@ describe('a run of many blocks', () => {
   });
 
   it('keeps its views apart', async () => {
-    expect(await readerOf(run).entries(overall)).toHaveLength(6_000);
+    expect(await readerOf(run).entries(living(overall))).toHaveLength(6_000);
     expect(run.reference.entryCount).toBe(12_000);
   });
 
@@ -163,20 +170,20 @@ describe('a run of many blocks', () => {
         (low === null || compareBytes(key, low) >= 0) &&
         (high === null || compareBytes(key, high) < 0),
     );
-    const found = await readerOf(run).entries(byKey, low, high);
+    const found = await readerOf(run).entries(living(byKey), low, high);
     expect(text(found)).toEqual(text(expected));
   });
 
   it('gives every window of a key that spans blocks', async () => {
-    const found = await readerOf(run).entries(byKey, keyOf('hot'), keyOf('hou'));
+    const found = await readerOf(run).entries(living(byKey), keyOf('hot'), keyOf('hou'));
     expect(found).toHaveLength(4_000);
   });
 
   it('reads its index once, and of its blocks what a range needs', async () => {
     const reads: [number, number][] = [];
     const reader = readerOf(run, reads);
-    await reader.entries(byKey, keyOf('k100'), keyOf('k100\0'));
-    await reader.entries(byKey, keyOf('k100'), keyOf('k100\0'));
+    await reader.entries(living(byKey), keyOf('k100'), keyOf('k100\0'));
+    await reader.entries(living(byKey), keyOf('k100'), keyOf('k100\0'));
     const { indexOffset, byteLength } = run.reference;
     expect(reads.filter(([from]) => from === indexOffset)).toEqual([[indexOffset, byteLength]]);
     const blockBytes = reads.slice(1).reduce((sum, [from, to]) => sum + to - from, 0);

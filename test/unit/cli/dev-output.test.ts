@@ -26,11 +26,13 @@ const CHANGE: DevEvent = {
   previousHash: 'b'.repeat(32),
   differences: ['view minutes: window 1m → 5m'],
   views: [
-    { view: 'by_shop', fate: 'kept' },
+    { view: 'by_shop', fate: 'kept', begins: ['worst'], ends: ['total'] },
+    { view: 'shops', fate: 'kept', formerName: 'stores' },
     { view: 'hours', fate: 'resumed' },
-    { view: 'minutes', fate: 'begins' },
+    { view: 'minutes', fate: 'begins', because: ['its window'] },
     { view: 'minutes', fate: 'left' },
   ],
+  policies: ['time.lateness holds from the switch on'],
 };
 const failure = { name: 'HeldFault', message: 'another plan', hint: 'wait', stack: 'at x' };
 
@@ -48,10 +50,12 @@ describe('what tidemark dev says', () => {
         'the pipeline changed: plan 3 (aaaaaaaa) takes the place of bbbbbbbb',
         '  view minutes: window 1m → 5m',
         'what becomes of its views:',
-        '  by_shop keeps its state',
+        "  by_shop keeps its state; aggregate 'worst' begins at the switch; aggregate 'total' ends",
+        "  shops (it was 'stores') keeps its state",
         '  hours goes on from where it was left, and folds again what came since',
-        '  minutes begins where each slice is now, and is incomplete before',
+        '  minutes begins where each slice is now, because its window changed, and is incomplete before',
         '  minutes, as it was: its state is kept for 24 h, so that a rollback goes on from there',
+        '  time.lateness holds from the switch on',
       ].join('\n'),
     ],
     [

@@ -60,7 +60,8 @@ describe('a valid pipeline file', () => {
         groupBy: [],
         window: { kind: 'all' },
         late: 'update',
-        aggregates: [{ name: 'flights', kind: 'count', field: null, at: [] }],
+        aggregates: [{ name: 'flights', kind: 'count', field: null, at: [], column: 0 }],
+        columns: [{ kind: 'count', fieldText: '*', field: null }],
         hash: expect.stringMatching(/^[0-9a-f]{32}$/),
       },
     ]);

@@ -84,9 +84,10 @@ describe('activatePlan', () => {
       differences: ['view total: aggregate revenue sum price → max price'],
       views: [
         { view: 'by_shop', fate: 'kept' },
-        { view: 'total', fate: 'begins' },
+        { view: 'total', fate: 'begins', because: ['all of its aggregates'] },
         { view: 'total', fate: 'left' },
       ],
+      policies: [],
     });
   });
 
@@ -101,7 +102,7 @@ describe('activatePlan', () => {
 
     expect(change?.views).toEqual([
       { view: 'by_shop', fate: 'kept' },
-      { view: 'total', fate },
+      { view: 'total', fate, ...(fate === 'begins' ? { because: ['all of its aggregates'] } : {}) },
       { view: 'total', fate: 'left' },
     ]);
   });

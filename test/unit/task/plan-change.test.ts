@@ -42,9 +42,9 @@ function laterState(records: readonly StreamRecord[], from: number): SliceState 
   for (const record of records.slice(0, from)) before.fold(record);
   const closed = before.closedSinceBase();
   const image = new SliceImage(laterPlan);
-  image.apply(new ByteReader(before.encodeBase()), true);
+  image.apply(new ByteReader(before.encodeBase()), { foreign: true, epoch: 4 });
   for (const [index, view] of smallPlan.views.entries()) {
-    const at = laterPlan.views.findIndex(({ hash }) => hash === view.hash);
+    const at = laterPlan.views.findIndex(({ name }) => name === view.name);
     if (at >= 0) image.closed[at]?.push(...(closed[index] ?? []));
   }
   image.adoptPlan(9);
@@ -59,7 +59,7 @@ async function expectLater(world: TaskWorld, from: number, count: number): Promi
   const head = await world.head();
   const { image } = await restore(laterPlan, head, world.blobs);
   // The epoch in which views began is the world's own.
-  state.image.sinceEpoch.splice(0, image.sinceEpoch.length, ...image.sinceEpoch);
+  state.image.lives.splice(0, image.lives.length, ...image.lives);
   expect(head).toMatchObject({ status: 'OPEN', planHash: laterPlan.hash });
   expect(await world.answers(head, laterPlan)).toEqual(textOf(state));
 }
@@ -110,7 +110,10 @@ describe('a change of plan', () => {
     const seen = emptyState(smallPlan);
     for (const record of world.batch(0, 20)) seen.fold(record);
     const covered = Object.fromEntries(
-      laterPlan.views.map(({ name }, index) => [name, image.coveredFromMs[index]]),
+      laterPlan.views.map(({ name }, index) => [
+        name,
+        image.lives[index]?.columns[0]?.coveredFromMs,
+      ]),
     );
     const always = Number.NEGATIVE_INFINITY;
     expect(covered).toEqual({
@@ -292,7 +295,7 @@ describe('a rollback', () => {
     expect(head).toMatchObject({ status: 'OPEN', timeline: 0, planOrdinal: 3 });
     const { image } = await load(smallPlan, head, world.blobs);
     const dropped = smallPlan.views.findIndex(({ name }) => name === 'dropped');
-    expect(image.coveredFromMs[dropped]).toBeGreaterThan(0);
+    expect(image.lives[dropped]?.columns[0]?.coveredFromMs).toBeGreaterThan(0);
     expect(head.digest.count).toBe(45);
   });
 

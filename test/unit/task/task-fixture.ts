@@ -212,7 +212,7 @@ export class TaskWorld {
       const bytes = await readBlob(this.blobs, SLICE, run);
       const reader = new RunReader(SLICE, run, async (from, to) => bytes.subarray(from, to));
       for (const [index, view] of plan.views.entries()) {
-        closed[index]?.push(...(await reader.entries(view)));
+        closed[index]?.push(...(await reader.entries({ view, life: image.lives[index]! })));
       }
     }
     return { open: hex(image.encode()), closed: mergedText(plan, closed) };

@@ -1,0 +1,56 @@
+/**
+ * What a change to a plan would cost a data folder that runs by another one, said before it is done.
+ */
+import { parsePlan } from '../core/definition/parse-plan.ts';
+import type { Plan } from '../core/definition/plan.ts';
+import { describeDifference } from '../core/definition/plan-difference.ts';
+import { planToJson } from '../core/definition/plan-json.ts';
+import {
+  describeFate,
+  describePolicies,
+  type ViewFate,
+  viewFates,
+} from '../core/definition/view-fate.ts';
+import { readActivePlan } from './active-plan.ts';
+
+type PlanComparison =
+  | { readonly failure: string }
+  | {
+      readonly activePlan: { readonly ordinal: number; readonly hash: string };
+      readonly differences: readonly string[];
+      readonly views: readonly ViewFate[];
+      readonly policies: readonly string[];
+    };
+
+/** What differs from the plan that the folder runs by, and what that costs; `failure` where it cannot be read. Null where the folder has no plan yet, or runs by this one. */
+export function compareWithActive(plan: Plan, dataFolder: string): PlanComparison | null {
+  try {
+    const active = readActivePlan(dataFolder);
+    if (active === null || active.hash === plan.hash) return null;
+    const { ordinal, hash, pipeline } = active;
+    const before = parsePlan(JSON.parse(pipeline));
+    if (!before.ok) return { failure: 'this version of tidemark cannot read its active plan' };
+    return {
+      activePlan: { ordinal, hash },
+      differences: describeDifference(planToJson(before.plan), planToJson(plan)),
+      views: viewFates(before.plan, plan, false),
+      policies: describePolicies(before.plan, plan),
+    };
+  } catch (cause) {
+    return { failure: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+export function describeComparison(change: PlanComparison | null, dataFolder: string): string[] {
+  if (change === null) return [];
+  if ('failure' in change)
+    return [`not compared with the plan of ${dataFolder}: ${change.failure}`];
+  const { activePlan, differences, views, policies } = change;
+  return [
+    `compared with plan ${activePlan.ordinal} (${activePlan.hash.slice(0, 8)}), which ${dataFolder} runs by:`,
+    ...differences.map((line) => `  ${line}`),
+    'what would become of its views:',
+    ...[...views.map(describeFate), ...policies].map((line) => `  ${line}`),
+    'a plan that was left less than 24 h ago and comes back exactly as it was loses nothing of what ends here',
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * From accumulators as one plan laid them out to the columns of another: which go where, and which are passed over.
+ */
+import { createColumn } from '../aggregate/columns.ts';
+import { ByteWriter } from '../bytes.ts';
+import type { ViewPlan } from '../definition/plan.ts';
+import { columnId } from '../definition/view-match.ts';
+import type { StoredView, ViewLife } from './view-life.ts';
+import { type ColumnLayout, type LaidColumn, ViewTable } from './view-table.ts';
+
+/**
+ * Where the stored columns go in `view`; null where entries are laid out as the view has them. A stored column counts only
+ * if it is of the same life as the view's.
+ */
+export function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): ColumnLayout | null {
+  const layout = stored.columns.map((column): LaidColumn => {
+    const target = view.columns.findIndex((own, index) => {
+      return columnId(own) === columnId(column) && life.columns[index]?.since === column.since;
+    });
+    if (target >= 0) return { target, skipped: null };
+    const skipped = createColumn(column.kind);
+    skipped.grow(1);
+    return { target: null, skipped };
+  });
+  const isAsIs =
+    layout.length === view.columns.length && layout.every(({ target }, index) => target === index);
+  return isAsIs ? null : layout;
+}
+
+/** Rewrites accumulators one by one. */
+export class Relayout {
+  readonly #table: ViewTable;
+  readonly #slot: number;
+  readonly #writer = new ByteWriter();
+
+  constructor(view: ViewPlan) {
+    this.#table = new ViewTable(view);
+    this.#slot = this.#table.insert(0, '');
+  }
+
+  /** As `layout` has them → as the view has them. */
+  apply(accumulators: Uint8Array, layout: ColumnLayout): Uint8Array {
+    this.#table.decodeAs(this.#slot, accumulators, layout);
+    return this.#encoded();
+  }
+
+  /** As the view has them, without what some of its columns hold. */
+  without(accumulators: Uint8Array, columns: readonly number[]): Uint8Array {
+    this.#table.decode(this.#slot, accumulators);
+    for (const column of columns) this.#table.resetColumn(column);
+    return this.#encoded();
+  }
+
+  #encoded(): Uint8Array {
+    this.#writer.clear();
+    this.#table.encode(this.#slot, this.#writer);
+    return this.#writer.finish();
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Which life of a view its state belongs to, and of each of its columns: a view or a column that goes and comes back begins
+ * another. A life is known by the epoch in which it began, so what was stored before is never taken for a part of it.
+ */
+import { assert } from '../assert.ts';
+import type { ByteReader, ByteWriter } from '../bytes.ts';
+import { AGGREGATE_KINDS, type ColumnPlan, type ViewPlan } from '../definition/plan.ts';
+import { columnId } from '../definition/view-match.ts';
+import { CorruptStateFault } from '../faults.ts';
+
+export interface ColumnLife {
+  /** The epoch in which it began; 0 is the beginning of the slice. */
+  readonly since: number;
+  /** Windows that begin before it may lack records in this column. −Infinity: none do. */
+  readonly coveredFromMs: number;
+}
+
+export interface ViewLife {
+  readonly since: number;
+  /** Tells apart views of one meaning that began in the same epoch. */
+  readonly ordinal: number;
+  /** By index of the view's columns; null where what was stored does not have the column. */
+  readonly columns: readonly (ColumnLife | null)[];
+}
+
+const FROM_THE_START: ColumnLife = { since: 0, coveredFromMs: Number.NEGATIVE_INFINITY };
+
+/** Of a view that is there since the slice began. */
+export function firstLife(view: ViewPlan, ordinal: number): ViewLife {
+  return { since: 0, ordinal, columns: view.columns.map(() => FROM_THE_START) };
+}
+
+export function isSameLife(
+  a: Pick<ViewLife, 'since' | 'ordinal'>,
+  b: Pick<ViewLife, 'since' | 'ordinal'>,
+): boolean {
+  return a.since === b.since && a.ordinal === b.ordinal;
+}
+
+interface StoredColumn extends Pick<ColumnPlan, 'kind' | 'fieldText'>, ColumnLife {}
+
+/** What is stored of a view beside its entries. */
+export interface StoredView extends Pick<ViewLife, 'since' | 'ordinal'> {
+  readonly name: string;
+  readonly hash: string;
+  /** In the order in which an entry holds their accumulators. */
+  readonly columns: readonly StoredColumn[];
+}
+
+/** Of a view that is written: each of its columns has a life. */
+export function storedView(view: ViewPlan, life: ViewLife): StoredView {
+  const columns = view.columns.map(({ kind, fieldText }, index) => {
+    const column = life.columns[index] ?? null;
+    assert(column !== null, 'a-state-that-is-written-has-every-column');
+    return { kind, fieldText, ...column };
+  });
+  return { name: view.name, hash: view.hash, since: life.since, ordinal: life.ordinal, columns };
+}
+
+export function encodeStoredView(stored: StoredView, writer: ByteWriter): void {
+  writer.string(stored.name);
+  writer.hex(stored.hash);
+  writer.varint(stored.since);
+  writer.varint(stored.ordinal);
+  writer.varint(stored.columns.length);
+  for (const { kind, fieldText, since, coveredFromMs } of stored.columns) {
+    writer.u8(AGGREGATE_KINDS.indexOf(kind));
+    writer.string(fieldText);
+    writer.varint(since);
+    if (since > 0) writer.f64(coveredFromMs);
+  }
+}
+
+const HASH_BYTES = 16;
+
+export function decodeStoredView(reader: ByteReader): StoredView {
+  const [name, hash] = [reader.string(), reader.hex(HASH_BYTES)];
+  const [since, ordinal] = [reader.varint(), reader.varint()];
+  const columns = Array.from({ length: reader.varint() }, (): StoredColumn => {
+    const code = reader.u8();
+    const kind = AGGREGATE_KINDS[code];
+    if (kind === undefined) throw new CorruptStateFault(`no aggregate has the code ${code}`);
+    const [fieldText, began] = [reader.string(), reader.varint()];
+    const coveredFromMs = began > 0 ? reader.f64() : Number.NEGATIVE_INFINITY;
+    return { kind, fieldText, since: began, coveredFromMs };
+  });
+  return { name, hash, since, ordinal, columns };
+}
+
+/** True if the columns are those of the view, in its order. */
+export function hasColumnsOf(view: ViewPlan, { columns }: StoredView): boolean {
+  return (
+    columns.length === view.columns.length &&
+    columns.every((column, index) => {
+      return columnId(column) === columnId(view.columns[index] as ColumnPlan);
+    })
+  );
+}
