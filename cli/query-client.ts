@@ -38,7 +38,7 @@ export async function callQueryApi<T>(
   const refused = isHere
     ? null
     : (redirectText(response, place.url) ??
-      refusedText(response, text, place.url, body !== undefined, signer));
+      refusedText(response, text, place.url, place.isAdmin ?? false, signer));
   throw new Error(refused ?? messageOf(response.status, text));
 }
 

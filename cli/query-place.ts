@@ -9,6 +9,8 @@ export interface QueryPlace {
   readonly url: string;
   /** The region to sign for; null: calls are not signed. */
   readonly region: string | null;
+  /** It is the admin API, which needs another grant than reads. */
+  readonly isAdmin?: boolean;
 }
 
 export interface PlaceOptions {
@@ -27,7 +29,7 @@ export function queryPlace({ queryUrl, aws, region }: PlaceOptions): QueryPlace 
 }
 
 /**
- * Where checkpoints and redrives go. What is said on the command line comes before the environment, so that a command to
+ * Where checkpoints, redrives and questions about quarantined data go. What is said on the command line comes before the environment, so that a command to
  * this machine never reaches the pipeline that a variable names.
  */
 export function adminPlace(options: AdminPlaceOptions, command: Command): QueryPlace {
@@ -35,8 +37,8 @@ export function adminPlace(options: AdminPlaceOptions, command: Command): QueryP
   const isGiven = (name: string) => command.getOptionValueSource(name) === 'cli';
   const isHere = isLoopback(new URL(queryUrl));
   const staysHere = isHere && isGiven('queryUrl') && !isGiven('adminUrl');
-  if (adminUrl !== undefined && !staysHere) return placeOf('--admin-url', adminUrl, aws, region);
-  if (isHere) return placeOf('--admin-url', queryUrl, aws, region);
+  const url = adminUrl !== undefined && !staysHere ? adminUrl : isHere ? queryUrl : null;
+  if (url !== null) return { ...placeOf('--admin-url', url, aws, region), isAdmin: true };
   throw new UsageError(
     `${queryUrl} answers queries only: name the pipeline's admin URL, an output of its stack that ends in AdminUrl, with --admin-url or TIDEMARK_ADMIN_URL`,
   );

@@ -14,6 +14,7 @@ import { queryCommand } from './commands/query.ts';
 import { redriveCommand } from './commands/redrive.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
+import { undeleteCommand } from './commands/undelete.ts';
 import { errorText } from './error-text.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -42,6 +43,7 @@ async function main(argv: string[]): Promise<number> {
     simulateCommand(),
     redriveCommand(),
     backupCommand(),
+    undeleteCommand(),
   ];
   for (const command of commands) program.addCommand(command.exitOverride());
   try {

@@ -230,6 +230,23 @@ export interface SuspicionStore {
   write(sliceId: string, suspicion: Suspicion | null): Promise<void>;
 }
 
+/** How old the oldest record of a slice's shard was that no checkpoint held, when a tick looked. */
+export interface ObservedAge {
+  readonly sliceId: string;
+  /** 0: nothing followed HEAD's cursor. */
+  readonly behindMs: number;
+  /** When it was looked at, by the clock of the tick. */
+  readonly atMs: number;
+}
+
+/** One small item a slice, outside HEAD, written by ticks alone, so that a question need not read the stream. */
+export interface AgeStore {
+  /** Replaces what was there: the last writer wins. Durable when it returns. */
+  write(age: ObservedAge): Promise<void>;
+  /** What was last written, by slice: consistent. A slice that no tick has looked at is absent. */
+  read(sliceIds: readonly string[]): Promise<ReadonlyMap<string, ObservedAge>>;
+}
+
 const REQUEST_TIME_DIGITS = 15;
 
 /** The id of a request that was made at `nowMs`. */

@@ -8,6 +8,7 @@ import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { AwsCalls, CLIENT_SETTINGS } from '../adapters/aws/aws-calls.ts';
+import { DynamoAgeStore } from '../adapters/aws/dynamodb/dynamo-age-store.ts';
 import { DynamoCheckpointStore } from '../adapters/aws/dynamodb/dynamo-checkpoint-store.ts';
 import { DynamoInbox } from '../adapters/aws/dynamodb/dynamo-inbox.ts';
 import { DynamoItemStore } from '../adapters/aws/dynamodb/dynamo-item-store.ts';
@@ -20,11 +21,12 @@ import { KinesisPages } from '../adapters/aws/kinesis/kinesis-pages.ts';
 import { KinesisRecordSource } from '../adapters/aws/kinesis/kinesis-record-source.ts';
 import { KinesisShardDirectory } from '../adapters/aws/kinesis/kinesis-shard-directory.ts';
 import { KinesisTips } from '../adapters/aws/kinesis/kinesis-tips.ts';
+import { assertRecordsFit } from '../adapters/aws/kinesis/record-size.ts';
 import { ShardList } from '../adapters/aws/kinesis/shard-list.ts';
 import { StreamSummary } from '../adapters/aws/kinesis/stream-summary.ts';
 import { S3ObjectStore } from '../adapters/aws/s3/s3-object-store.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
-import type { Clock, NonceSource } from '../core/ports.ts';
+import type { AgeStore, Clock, NonceSource } from '../core/ports.ts';
 import type { TaskPorts } from '../core/task/slice-task.ts';
 import {
   required,
@@ -44,6 +46,9 @@ export interface AwsPipeline {
   readonly ports: TaskPorts;
   readonly shards: ShardList;
   readonly tips: KinesisTips;
+  readonly ages: AgeStore;
+  /** Throws `ConfigurationFault` if the stream takes records that cannot be folded. */
+  readonly assertRecordsFit: () => Promise<void>;
   readonly deadline: Deadline;
 }
 
@@ -64,7 +69,7 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
   const dynamo = new DynamoDBClient(CLIENT_SETTINGS);
   const table = new DynamoTable({ client: dynamo, tableName, calls });
   const objects = openObjects(variables, new AwsCalls({ timeLeftMs, attemptMsMax: OBJECT_MS_MAX }));
-  const { shards, source, directory, tips } = openStream(variables, {
+  const { shards, source, directory, tips, stream } = openStream(variables, {
     calls,
     timeLeftMs,
     marks: new DynamoTipMarks(table),
@@ -83,7 +88,14 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
     nonces: randomNonces,
     knobs: DEFAULT_KNOBS,
   };
-  return { ports, shards, tips, deadline };
+  return {
+    ports,
+    shards,
+    tips,
+    ages: new DynamoAgeStore(table),
+    assertRecordsFit: () => assertRecordsFit(stream),
+    deadline,
+  };
 }
 
 /** The stream alone: for who only puts records. */
@@ -125,5 +137,11 @@ function openStream(variables: Variables, { calls, ...parts }: StreamParts) {
   const pages = new KinesisPages({ client, calls, streamArn, shards, start, clock });
   const source = new KinesisRecordSource({ pages, retention: summary, clock, ...parts });
   const tips = new KinesisTips({ source, marks: parts.marks, retention: summary, clock });
-  return { shards, source, tips, directory: new KinesisShardDirectory(shards, tips, summary) };
+  return {
+    shards,
+    source,
+    tips,
+    directory: new KinesisShardDirectory(shards, tips, summary),
+    stream: { client, calls, streamArn },
+  };
 }

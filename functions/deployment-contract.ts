@@ -60,6 +60,8 @@ export const METRIC = {
   // Of the whole pipeline, once a minute, by the tick function.
   /** Age of the oldest record of any shard that no checkpoint holds, brought to the aggregate function or not. */
   checkpointAgeMs: 'CheckpointAgeMs',
+  /** Slices of which nobody could tell that age: they count in it with the most that it may be. */
+  slicesUnknown: 'SlicesUnknown',
   stateBytes: 'StateBytes',
   slices: 'Slices',
   /** Slices that are not OPEN. */

@@ -10,7 +10,11 @@ export interface UrlEvent {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly isBase64Encoded?: boolean;
-  readonly requestContext: { readonly http: { readonly method: string } };
+  readonly requestContext: {
+    readonly http: { readonly method: string };
+    /** Of a call that was signed. */
+    readonly authorizer?: { readonly iam?: { readonly userArn?: string } };
+  };
 }
 
 export interface UrlResult {

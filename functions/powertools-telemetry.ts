@@ -9,7 +9,12 @@ import type { Telemetry } from './telemetry.ts';
 export function createTelemetry(pipeline: string): Telemetry {
   const logger = new Logger({ serviceName: pipeline });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: pipeline });
+  let requestId = '';
   return {
+    follow: ({ awsRequestId = '' }) => {
+      requestId = awsRequestId;
+      logger.appendKeys({ requestId });
+    },
     info: (message, details) => logger.info(message, { ...details }),
     failure: (message, error, details) => {
       const hint = error instanceof Error && 'hint' in error ? { hint: error.hint } : {};
@@ -19,7 +24,9 @@ export function createTelemetry(pipeline: string): Telemetry {
     milliseconds: (metric, value) => metrics.addMetric(metric, MetricUnit.Milliseconds, value),
     bytes: (metric, value) => metrics.addMetric(metric, MetricUnit.Bytes, value),
     publish: () => {
-      if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+      if (!metrics.hasStoredMetrics()) return;
+      metrics.addMetadata('requestId', requestId);
+      metrics.publishStoredMetrics();
     },
   };
 }

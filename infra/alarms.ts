@@ -2,6 +2,12 @@
  * Alarms, and the topic that they go to. docs/operations.md says what to do at each. `HeldFault` counts in none: it passes with
  * the deploy that causes it, and if it does not, `Behind` and `CheckpointAge` tell.
  *
+ * What each must stand, and a test feeds it with (test/infra/alarm-states.test.ts, ADR 0022):
+ * - Lambda stamps a metric by the start of its invocation and has it at the end, so an alarm looks back further than an invocation
+ *   may take; and one invocation after the other, each as long as it may be, gives a point in few of its periods.
+ * - Periods slide by the minute: what lasts a minute may lie in two of them, and must not ring where going on is meant.
+ * - Where the series ends with what it watches, the state stays as it was (`ignore`).
+ *
  * The topic is not encrypted: CloudWatch cannot publish to one with the key that AWS manages, and an alarm's text holds no data.
  */
 import { Aws, Duration } from 'aws-cdk-lib';
@@ -42,12 +48,21 @@ interface AlarmSpec {
   readonly id: string;
   readonly what: string;
   readonly metric: IMetric;
-  /** The alarm rings at this or more, in each of `periods`. */
+  /** The alarm rings at this or more (`below`: at less), in `periods` of the last `among`, which is as many unless given. */
   readonly threshold: number;
+  readonly isBelow?: boolean;
   readonly periods: number;
-  /** It tells when there is no data any more, and not when there is none yet: at a first deploy there cannot be. */
-  readonly isOfSilence?: boolean;
+  readonly among?: number;
+  /** Missing data leave the state as it is; otherwise they are well. */
+  readonly keepsState?: boolean;
+  /** Its series exists on AWS only. */
+  readonly isOfAws?: boolean;
 }
+
+const PERIOD_MS = metrics.PERIOD.toMilliseconds();
+/** What goes on for longer than five minutes lies in so many periods, wherever they begin. */
+const GOES_ON = 3;
+const GOES_ON_AMONG = 5;
 
 export class PipelineAlarms extends Construct {
   readonly topic: ITopic;
@@ -65,22 +80,26 @@ export class PipelineAlarms extends Construct {
     const action = new SnsAction(this.topic);
     this.alarms = alarmSpecs(settings, watched)
       // Emulators have no metric math.
-      .filter(({ metric }) => target === 'aws' || !(metric instanceof MathExpression))
-      .map(({ id, what, metric, threshold, periods, isOfSilence = false }) => {
+      .filter(
+        ({ metric, isOfAws }) =>
+          target === 'aws' || !(isOfAws === true || metric instanceof MathExpression),
+      )
+      .map(({ id, what, metric, threshold, periods, among = periods, ...spec }) => {
         const alarm = new Alarm(this, id, {
           ...explicitName(settings, 'alarmName', id.toLowerCase()),
           alarmDescription: `Tidemark ${plan.name}: ${what} What to do: docs/operations.md, "${id}".`,
           metric,
           threshold,
-          evaluationPeriods: periods,
-          comparisonOperator: isOfSilence
+          evaluationPeriods: among,
+          datapointsToAlarm: periods,
+          comparisonOperator: spec.isBelow
             ? ComparisonOperator.LESS_THAN_THRESHOLD
             : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-          treatMissingData: isOfSilence ? TreatMissingData.MISSING : TreatMissingData.NOT_BREACHING,
+          treatMissingData: spec.keepsState
+            ? TreatMissingData.IGNORE
+            : TreatMissingData.NOT_BREACHING,
         });
         alarm.addAlarmAction(action);
-        // A new alarm is in that state: only a change to it tells.
-        if (isOfSilence) alarm.addInsufficientDataAction(action);
         alarm.addOkAction(action);
         return alarm;
       });
@@ -123,38 +142,60 @@ function freshnessAlarms(
       what: 'records wait for more than five minutes.',
       metric: metrics.iteratorAge(functions.aggregate),
       threshold: BEHIND_MS_MAX,
-      periods: 3,
+      periods: 2,
+      // Two invocations, the later of which is known when it has ended.
+      among: 2 * periodsOf(aggregateTimeout) + 2,
+      keepsState: true,
     },
     {
       id: 'CheckpointAge',
       what: 'a record of some shard has waited for a checkpoint for ten minutes.',
-      metric: metrics.ownMetric(serviceName, 'checkpointAgeMs', Stats.MAXIMUM),
+      // Of each of five minutes: one look that failed is no age.
+      metric: metrics.ownMetric(serviceName, 'checkpointAgeMs', Stats.MINIMUM),
       threshold: CHECKPOINT_AGE_MS_MAX,
       periods: 1,
+      keepsState: true,
+    },
+    {
+      id: 'SlicesUnknown',
+      what: 'for a quarter of an hour nobody could tell whether records of some shard wait.',
+      metric: metrics.ownMetric(serviceName, 'slicesUnknown', Stats.MINIMUM),
+      threshold: 1,
+      periods: 3,
+      keepsState: true,
     },
     {
       id: 'NearTimeOut',
       what: 'an invocation took over 80 % of the time that it may take.',
       metric: functions.aggregate.metricDuration({
         statistic: Stats.MAXIMUM,
-        period: Duration.minutes(5),
+        period: metrics.PERIOD,
       }),
       threshold: DURATION_SHARE_MAX * aggregateTimeout.toMilliseconds(),
       periods: 1,
+      // Its point lies where the invocation began.
+      among: periodsOf(aggregateTimeout) + 1,
     },
     {
       id: 'TickMissing',
-      what: 'no tick looks after the slices any more (the state is INSUFFICIENT_DATA then).',
-      metric: metrics.ownMetric(serviceName, 'slices', Stats.SAMPLE_COUNT),
+      what: 'no tick looks after the slices any more.',
+      metric: metrics.ticks(serviceName),
       threshold: 1,
+      isBelow: true,
       periods: 3,
-      isOfSilence: true,
+      among: 4,
+      keepsState: true,
     },
   ];
 }
 
+/** How many periods an invocation may take. */
+function periodsOf(timeout: Duration): number {
+  return Math.ceil(timeout.toMilliseconds() / PERIOD_MS);
+}
+
 function failureAlarms(
-  { serviceName: name }: PipelineSettings,
+  { serviceName: name, aggregateTimeout }: PipelineSettings,
   { functions, onFailure }: Watched,
 ): AlarmSpec[] {
   return [
@@ -170,28 +211,33 @@ function failureAlarms(
       what: 'invocations of the aggregate function fail, and go on failing.',
       metric: metrics.ownMetric(name, 'faults', Stats.SUM),
       threshold: 1,
-      periods: 2,
+      periods: GOES_ON,
+      // So many that each take as long as they may, and a while between them.
+      among: GOES_ON * periodsOf(aggregateTimeout) + 2,
     },
     {
       id: 'OtherFaults',
       what: 'query, admin, tick or heartbeat cannot do what they should, and go on failing.',
       metric: metrics.ownMetric(name, 'otherFaults', Stats.SUM),
       threshold: 1,
-      periods: 2,
+      periods: GOES_ON,
+      among: GOES_ON_AMONG,
     },
     {
       id: 'FunctionErrors',
       what: 'invocations of query, admin, tick or heartbeat end without an answer.',
       metric: metrics.otherErrors(functions),
       threshold: 1,
-      periods: 2,
+      periods: GOES_ON,
+      among: GOES_ON_AMONG,
     },
     {
       id: 'Deaths',
       what: 'invocations of the aggregate function are killed: out of memory or of time.',
-      metric: metrics.deaths(name, functions, Duration.minutes(15)),
+      metric: metrics.deaths(name, deathsPeriod(aggregateTimeout)),
       threshold: DEATHS_MIN,
       periods: 1,
+      isOfAws: true,
     },
     {
       id: 'RestoreRate',
@@ -213,8 +259,16 @@ function failureAlarms(
       metric: metrics.messagesIn(onFailure),
       threshold: 1,
       periods: 1,
+      // SQS says nothing of a queue that nobody has touched for six hours.
+      keepsState: true,
     },
   ];
+}
+
+/** Long enough for two invocations that each run out of time. */
+function deathsPeriod(aggregateTimeout: Duration): Duration {
+  const minutes = 2 * Math.ceil(aggregateTimeout.toMinutes({ integral: false }));
+  return Duration.minutes(Math.max(15, minutes + 5));
 }
 
 function throttleAlarms({ stream, functions }: Watched): AlarmSpec[] {
@@ -224,24 +278,27 @@ function throttleAlarms({ stream, functions }: Watched): AlarmSpec[] {
       what: 'Lambda refuses invocations of the aggregate function: there is no concurrency left.',
       metric: functions.aggregate.metricThrottles({
         statistic: Stats.SUM,
-        period: Duration.minutes(5),
+        period: metrics.PERIOD,
       }),
       threshold: 1,
-      periods: 2,
+      periods: GOES_ON,
+      among: GOES_ON_AMONG,
     },
     {
       id: 'WriteThrottles',
       what: 'Kinesis refuses records of producers.',
       metric: metrics.streamMetric(stream, 'WriteProvisionedThroughputExceeded', Stats.SUM),
       threshold: 1,
-      periods: 2,
+      periods: GOES_ON,
+      among: GOES_ON_AMONG,
     },
     {
       id: 'ReadThrottles',
       what: 'Kinesis refuses reads: too many readers share a shard.',
       metric: metrics.streamMetric(stream, 'ReadProvisionedThroughputExceeded', Stats.SUM),
       threshold: 1,
-      periods: 3,
+      periods: GOES_ON,
+      among: GOES_ON_AMONG,
     },
   ];
 }

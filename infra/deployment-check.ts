@@ -17,7 +17,7 @@ import { guardPermissions, type Statement } from './guards/permission-guard.ts';
 import { type Refusal, refusalText } from './guards/refusal.ts';
 import { LOCK_FILE, lockedOf, lockKey, readLock, writeLock } from './lock-file.ts';
 import { lockedNow } from './locked-now.ts';
-import { PERMISSIONS } from './permissions.ts';
+import { leadingKeysCondition, PERMISSIONS } from './permissions.ts';
 import type { PipelineSettings } from './pipeline-settings.ts';
 import { at, type Properties, renderedProperties } from './rendered-resource.ts';
 import { type PipelineResources, resourceArns } from './resource-arns.ts';
@@ -53,6 +53,11 @@ function warn(construct: Construct, { settings, resources }: DeployedPipeline): 
     );
   }
   if (settings.target === 'emulator' || !isStageKept(settings)) return;
+  if (settings.queryConcurrency === undefined) {
+    warnings.addInfo(
+      'queryConcurrency is not given: readers share the concurrency of the account with the batches, and many may starve them. Give a number such as 20, where the account keeps 100 unreserved beside it (an account with a limit of 10, as new ones have, cannot reserve any: raise the limit first).',
+    );
+  }
   const key = lockKeyOf(settings);
   if (lockedOf(key, readLock(settings.lockFolder)) !== undefined) return;
   warnings.addWarningV2(
@@ -78,10 +83,12 @@ function permissionRefusals(
   const stack = Stack.of(construct);
   return functions.flatMap(({ name, made }) => {
     const arns = resourceArns(resources, { aggregate, logs: made.logGroup });
-    const needs = PERMISSIONS[name].flatMap(({ on, actions }) => {
-      const resource = arns[on];
-      if (resource === undefined) return [];
-      return actions.map((action) => ({ action, resource: stack.resolve(resource) as unknown }));
+    const needs = PERMISSIONS[name].flatMap(({ on, actions, leadingKeys }) => {
+      const arn = arns[on];
+      if (arn === undefined) return [];
+      const resource = stack.resolve(arn) as unknown;
+      const condition = leadingKeys === undefined ? undefined : leadingKeysCondition(leadingKeys);
+      return actions.map((action) => ({ action, resource, condition }));
     });
     const statements = made.role === undefined ? [] : statementsOf(made.role);
     return guardPermissions({ functionName: name, needs, statements });

@@ -15,6 +15,7 @@ import { guardConcurrency } from './guards/concurrency-guard.ts';
 import { guardExpiry, type LifecycleRule } from './guards/expiry-guard.ts';
 import { guardOtherMappings } from './guards/other-mapping-guard.ts';
 import { guardEnvironment, guardRenderedRetention, guardUrls } from './guards/override-guard.ts';
+import { guardRecordSize } from './guards/record-size-guard.ts';
 import type { Refusal } from './guards/refusal.ts';
 import { guardRemoval } from './guards/removal-guard.ts';
 import { STREAM_HOURS_DEFAULT } from './guards/retention-guard.ts';
@@ -30,6 +31,7 @@ export function escapeHatchRefusals(construct: Construct, deployed: DeployedPipe
     ...environmentRefusals(construct, deployed),
     ...concurrencyRefusals(deployed),
     ...retentionRefusals(deployed),
+    ...guardRecordSize(at(propertiesOf(deployed.resources.stream), 'MaxRecordSizeInKiB')),
     ...expiryRefusals(deployed),
     ...guardSharing({
       keyPrefix: deployed.resources.keyPrefix,

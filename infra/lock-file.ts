@@ -21,6 +21,8 @@ export interface LockedPipeline {
   };
   /** What holds the state. A file of version 1 does not say it. */
   readonly stores?: LockedStores;
+  /** Of a provisioned stream of the pipeline's own. */
+  readonly shardCount?: number;
   /** With every default spelled out. */
   readonly pipeline: PipelineJson;
 }
@@ -78,6 +80,14 @@ const PARTS: readonly Part[] = [
     name: 'stores',
     isRight: (entry) => at(entry, 'stores') === undefined || areStores(at(entry, 'stores')),
     expected: 'an object with table, bucket, stream and isKept',
+  },
+  {
+    name: 'shardCount',
+    isRight: (entry) => {
+      const count = at(entry, 'shardCount');
+      return count === undefined || (Number.isInteger(count) && Number(count) > 0);
+    },
+    expected: 'a number of shards',
   },
   {
     name: 'pipeline',

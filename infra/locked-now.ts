@@ -30,6 +30,7 @@ export function lockedNow(construct: Construct, lockable: Lockable): LockedPipel
       stream: rendered['EventSourceArn'],
     },
     stores: storesNow(construct, resources),
+    ...shardsNow(construct, resources),
     pipeline: planToJson(settings.plan),
   };
 }
@@ -40,6 +41,16 @@ function renderedStart(mapping: Properties): string | null {
     return new Date(seconds * 1000).toISOString();
   }
   return typeof position === 'string' ? position : null;
+}
+
+function shardsNow(
+  construct: Construct,
+  { stream }: PipelineResources,
+): Pick<LockedPipeline, 'shardCount'> {
+  const resource = stream.node.defaultChild;
+  if (!(resource instanceof CfnStream) || !resource.node.scopes.includes(construct)) return {};
+  const shardCount = renderedProperties(resource)['ShardCount'];
+  return typeof shardCount === 'number' ? { shardCount } : {};
 }
 
 function storesNow(

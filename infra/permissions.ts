@@ -28,6 +28,17 @@ export type ResourceKey = (typeof RESOURCE_KEYS)[number];
 export interface Permission {
   readonly on: ResourceKey;
   readonly actions: readonly string[];
+  /** Of a table: the partition keys alone that it may touch; `*` is any text. */
+  readonly leadingKeys?: readonly string[];
+}
+
+/** Holds of a call whose every partition key is one of these. */
+export function leadingKeysCondition(leadingKeys: readonly string[]) {
+  return {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...leadingKeys] },
+    // Of a call without a key the line above would hold too.
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  };
 }
 
 const LOGS: Permission = { on: 'logs', actions: ['logs:CreateLogStream', 'logs:PutLogEvents'] };
@@ -80,16 +91,18 @@ export const PERMISSIONS: Readonly<Record<FunctionName, readonly Permission[]>> 
   // It writes the plan registry and inboxes, and empties a bucket that goes with the stack.
   admin: [
     LOGS,
-    { on: 'table', actions: [...TABLE_READS, 'dynamodb:PutItem'] },
+    { on: 'table', actions: TABLE_READS },
+    { on: 'table', actions: ['dynamodb:PutItem'], leadingKeys: ['plan', 'inbox#*'] },
     { on: 'emptiedObjects', actions: ['s3:DeleteObject'] },
     ...OBJECT_READS,
     ...STREAM_READS,
     INVOKES_AGGREGATE,
   ],
-  // It writes marks: that a shard's end was seen.
+  // It writes what it saw: the ages of what waits, and marks that a shard's end was seen.
   tick: [
     LOGS,
-    { on: 'table', actions: [...TABLE_READS, 'dynamodb:PutItem'] },
+    { on: 'table', actions: TABLE_READS },
+    { on: 'table', actions: ['dynamodb:PutItem'], leadingKeys: ['age#*', 'tip#*'] },
     ...STREAM_READS,
     INVOKES_AGGREGATE,
   ],

@@ -68,7 +68,7 @@ function graphs(
         aggregate.metricErrors(),
         aggregate.metricDuration({ statistic: Stats.percentile(99) }),
       ]),
-      graph('Slices', own(['slices', 'slicesNotOpen'], Stats.MAXIMUM)),
+      graph('Slices', own(['slices', 'slicesNotOpen', 'slicesUnknown'], Stats.MAXIMUM)),
     ],
     [
       graph('Stream', [

@@ -61,17 +61,16 @@ export class PipelineFunctions extends Construct {
     super(scope, 'Functions');
     this.#settings = settings;
     this.#resources = resources;
-    const { aggregateMemoryMiB, aggregateTimeout, reservedConcurrency } = settings;
+    const { aggregateMemoryMiB, aggregateTimeout, reservedConcurrency, queryConcurrency } =
+      settings;
     this.aggregate = this.#make('aggregate', {
       what: 'folds records and checkpoints them',
       memorySize: aggregateMemoryMiB,
       timeout: aggregateTimeout,
       ...ONCE,
-      ...(reservedConcurrency === undefined
-        ? {}
-        : { reservedConcurrentExecutions: reservedConcurrency }),
+      ...reserved(reservedConcurrency),
     });
-    this.query = this.#make('query', QUERY);
+    this.query = this.#make('query', { ...QUERY, ...reserved(queryConcurrency) });
     this.admin = this.#make('admin', ADMIN, this.aggregate);
     this.tick = this.#make('tick', TICK, this.aggregate);
     this.heartbeat = settings.plan.idleMs === null ? null : this.#make('heartbeat', HEARTBEAT);
@@ -125,4 +124,8 @@ export class PipelineFunctions extends Construct {
     if (settings.target === 'emulator') acknowledgeRuntime(made);
     return made;
   }
+}
+
+function reserved(count: number | undefined): Pick<Sizing, 'reservedConcurrentExecutions'> {
+  return count === undefined ? {} : { reservedConcurrentExecutions: count };
 }

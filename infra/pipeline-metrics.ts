@@ -9,7 +9,8 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { METRIC, METRIC_NAMESPACE, PIPELINE_DIMENSION } from '../functions/deployment-contract.ts';
 import type { PipelineFunctions } from './pipeline-functions.ts';
 
-const PERIOD = Duration.minutes(5);
+/** Of most alarms. */
+export const PERIOD = Duration.minutes(5);
 
 /** A metric of the functions' own. */
 export function ownMetric(
@@ -29,19 +30,32 @@ export function ownMetric(
 
 /** Age of the last record of a batch when Lambda hands it over: also right when no invocation succeeds. */
 export function iteratorAge(aggregate: IFunction): Metric {
-  return aggregate.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: Duration.minutes(1) });
+  return aggregate.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: PERIOD });
 }
 
-/** Invocations that ended without an answer: killed for memory or time, or never started. */
-export function deaths(pipeline: string, { aggregate }: PipelineFunctions, period: Duration) {
+/**
+ * Ticks that there were, 0 where they have ended. Before the first there is nothing: 0 times a number that is missing is missing.
+ */
+export function ticks(pipeline: string): MathExpression {
   return new MathExpression({
-    label: 'Deaths',
-    expression: 'errors - FILL(faults, 0) - FILL(held, 0)',
-    usingMetrics: {
-      errors: aggregate.metricErrors({ statistic: Stats.SUM, period }),
-      faults: ownMetric(pipeline, 'faults', Stats.SUM, period),
-      held: ownMetric(pipeline, 'held', Stats.SUM, period),
-    },
+    label: 'Ticks',
+    expression: 'FILL(ticks, 0) + 0 * FILL(ticks, REPEAT)',
+    usingMetrics: { ticks: ownMetric(pipeline, 'slices', Stats.SAMPLE_COUNT) },
+    period: PERIOD,
+  });
+}
+
+/** Of a pipeline's own, as a metric that is made of a log has no fixed dimension. */
+export function deathsName(pipeline: string): string {
+  return `Deaths-${pipeline}`;
+}
+
+/** Environments of the aggregate function that Lambda killed, by its log. */
+export function deaths(pipeline: string, period: Duration): Metric {
+  return new Metric({
+    namespace: METRIC_NAMESPACE,
+    metricName: deathsName(pipeline),
+    statistic: Stats.SUM,
     period,
   });
 }
@@ -55,8 +69,10 @@ export function otherErrors({ query, admin, tick, heartbeat }: PipelineFunctions
   ]);
   return new MathExpression({
     label: 'Errors of the other functions',
-    // Of those that were invoked: the rest has no data.
-    expression: `SUM([${Object.keys(all).join(', ')}])`,
+    // One that was not invoked has no data.
+    expression: `SUM([${Object.keys(all)
+      .map((name) => `FILL(${name}, 0)`)
+      .join(', ')}])`,
     usingMetrics: Object.fromEntries(errors),
     period: PERIOD,
   });

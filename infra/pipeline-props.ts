@@ -92,10 +92,18 @@ export interface TidemarkPipelineProps {
    */
   readonly aggregateTimeout?: Duration;
   /**
-   * Invocations of the aggregate function that are reserved, and its limit.
+   * Invocations of the aggregate function that are reserved, and its limit. Lambda refuses it where less than 100 of the account's
+   * concurrency would be left.
    * @default none
    */
   readonly reservedConcurrency?: number;
+  /**
+   * Invocations of the query function at a time, at most, so that readers cannot use up the concurrency that batches need. It is
+   * reserved: Lambda refuses that where less than 100 of the account's concurrency would be left, so in an account with the
+   * limit of 10 that new ones have, leave it out, or raise the limit first.
+   * @default none: readers and batches share what the account has, and synth says so
+   */
+  readonly queryConcurrency?: number;
   /**
    * Of stream, table, bucket and logs, where they are not given.
    * @default RETAIN_ON_UPDATE_OR_DELETE (goes only with a first deploy that is rolled back), at stage `dev` DESTROY

@@ -38,6 +38,7 @@ export interface PipelineSettings {
   readonly aggregateMemoryMiB: number;
   readonly aggregateTimeout: Duration;
   readonly reservedConcurrency: number | undefined;
+  readonly queryConcurrency: number | undefined;
   readonly logRetention: RetentionDays;
 }
 
@@ -86,6 +87,7 @@ export function pipelineSettings(scope: Construct, props: TidemarkPipelineProps)
     aggregateMemoryMiB: props.aggregateMemoryMiB ?? 1769,
     aggregateTimeout: props.aggregateTimeout ?? Duration.minutes(5),
     reservedConcurrency: props.reservedConcurrency,
+    queryConcurrency: props.queryConcurrency,
     logRetention: props.logRetention ?? RetentionDays.ONE_MONTH,
   };
 }

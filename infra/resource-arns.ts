@@ -9,7 +9,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { Permission, ResourceKey } from './permissions.ts';
+import { leadingKeysCondition, type Permission, type ResourceKey } from './permissions.ts';
 
 /** Of what does not exist (no key, no queue for this role) there is none. */
 export type ResourceArns = Readonly<Partial<Record<ResourceKey, string>>>;
@@ -50,10 +50,10 @@ export function policyStatements(
   permissions: readonly Permission[],
   arns: ResourceArns,
 ): PolicyStatement[] {
-  return permissions.flatMap(({ on, actions }) => {
+  return permissions.flatMap(({ on, actions, leadingKeys }) => {
     const arn = arns[on];
-    return arn === undefined
-      ? []
-      : [new PolicyStatement({ actions: [...actions], resources: [arn] })];
+    if (arn === undefined) return [];
+    const conditions = leadingKeys === undefined ? {} : leadingKeysCondition(leadingKeys);
+    return [new PolicyStatement({ actions: [...actions], resources: [arn], conditions })];
   });
 }

@@ -2,8 +2,8 @@
  * The S3 bucket, unless one is given: larger deltas, bases, runs.
  *
  * - Current objects never expire: only the pipeline knows what a HEAD reaches.
- * - Versions protect what the state is kept for: for a week after its deletion an object can be brought back, so that the table,
- *   restored to a point in that week, finds what it names. A bucket that goes with its stack has nothing to protect.
+ * - Versions protect what the state is kept for: for two days after its deletion an object can be brought back, so that
+ *   the table, restored to a point in those, finds what it names. A bucket that goes with its stack has nothing to protect.
  */
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
@@ -11,7 +11,7 @@ import type { Construct } from 'constructs';
 import { explicitName } from './emulator-target.ts';
 import type { PipelineSettings } from './pipeline-settings.ts';
 
-const NONCURRENT_KEPT = Duration.days(7);
+const NONCURRENT_KEPT = Duration.days(2);
 const UPLOAD_KEPT = Duration.days(1);
 
 export function stateBucket(

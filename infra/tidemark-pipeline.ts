@@ -4,7 +4,7 @@
  * What a deploy does, in this order: stores; functions with the plan that they carry; the activation of that plan; mapping and
  * schedules. Until the plan is active, code that carries it throws `HeldFault` and Lambda brings the batch again.
  */
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Stack, Token } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IStream } from 'aws-cdk-lib/aws-kinesis';
@@ -19,9 +19,12 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { FUNCTION_NAMES, type FunctionName } from '../functions/deployment-contract.ts';
 import { PipelineAlarms } from './alarms.ts';
+import { deathCount } from './death-count.ts';
 import { checkAtSynth } from './deployment-check.ts';
 import { eventStream } from './event-stream.ts';
 import { failureQueue } from './failure-queue.ts';
+import { guardProducer, type ProducerFacts } from './guards/producer-guard.ts';
+import { refuse } from './guards/refusal.ts';
 import { PRODUCER_PERMISSIONS } from './permissions.ts';
 import { pipelineDashboard } from './pipeline-dashboard.ts';
 import { PipelineFunctions } from './pipeline-functions.ts';
@@ -67,6 +70,7 @@ export class TidemarkPipeline extends Construct {
     };
     const functions = new PipelineFunctions(this, settings, this.#resources);
     this.functions = functions.byName;
+    deathCount(this, settings, functions.aggregate.logGroup);
     this.queryUrl = functions.query.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
     this.adminUrl = functions.admin.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
     const activation = planActivation(this, settings, functions, this.#resources);
@@ -83,6 +87,17 @@ export class TidemarkPipeline extends Construct {
       QueryUrl: this.queryUrl.url,
       AdminUrl: this.adminUrl.url,
       Dashboard: dashboardUrl(Stack.of(this), dashboard.dashboardName),
+      MappingId: mapping.attrId,
+      ...Object.fromEntries(
+        Object.entries(functions.byName).map(([name, { functionName }]) => [
+          `${name.charAt(0).toUpperCase()}${name.slice(1)}Function`,
+          functionName,
+        ]),
+      ),
+      TableName: this.table.tableName,
+      BucketName: this.bucket.bucketName,
+      OnFailureQueueUrl: onFailure.queueUrl,
+      AlarmTopicArn: this.alarmTopic.topicArn,
     });
     checkAtSynth(this, {
       settings,
@@ -97,8 +112,12 @@ export class TidemarkPipeline extends Construct {
     });
   }
 
-  /** The right to put records, and no more. */
+  /**
+   * The right to put records, and no more. Throws for a producer of another account where AWS manages the stream's key, which
+   * admits nobody else.
+   */
   grantPut(grantee: IGrantable): Grant {
+    refuse(this.node.path, guardProducer(producerFacts(this, grantee, this.#resources.streamKey)));
     const arns = resourceArns(this.#resources, {});
     const grants = PRODUCER_PERMISSIONS.flatMap(({ on, actions }) => {
       const arn = arns[on];
@@ -130,4 +149,18 @@ export class TidemarkPipeline extends Construct {
 /** A stream of the pipeline's own has none: AWS manages it. */
 function streamKey({ stream, streamKey: given }: TidemarkPipelineProps): IKey | undefined {
   return given ?? stream?.encryptionKey;
+}
+
+function producerFacts(
+  scope: Construct,
+  { grantPrincipal: { principalAccount } }: IGrantable,
+  key: IKey | undefined,
+): ProducerFacts {
+  const concrete = (account: string | undefined) =>
+    account === undefined || Token.isUnresolved(account) ? undefined : account;
+  return {
+    producerAccount: concrete(principalAccount),
+    pipelineAccount: concrete(Stack.of(scope).account),
+    isKeyGiven: key !== undefined,
+  };
 }

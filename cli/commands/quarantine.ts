@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  adminUrlOption,
   awsOption,
   jsonOption,
   queryUrlOption,
@@ -7,10 +8,10 @@ import {
   wholeNumber,
 } from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
-import { type PlaceOptions, queryPlace } from '../query-place.ts';
+import { type AdminPlaceOptions, adminPlace, isLoopback, queryPlace } from '../query-place.ts';
 import { formatTable } from '../table.ts';
 
-interface QuarantineOptions extends PlaceOptions {
+interface QuarantineOptions extends AdminPlaceOptions {
   readonly limit?: number;
   readonly next?: string;
   readonly json?: boolean;
@@ -22,11 +23,11 @@ interface QuarantinePage {
     readonly shardId: string;
     readonly sequenceNumber: string;
     readonly reason: string;
-    readonly detail: string;
     readonly arrival: string;
-    readonly partitionKey: string;
-    /** Base64. */
-    readonly data: string;
+    /** On the admin side alone, with the partition key. */
+    readonly detail?: string;
+    /** Base64; on the admin side alone. */
+    readonly data?: string;
   }[];
   readonly next: string | null;
 }
@@ -37,29 +38,53 @@ export function quarantineCommand(): Command {
   return new Command('quarantine')
     .description('list the records that could not be processed; --json has their bytes whole')
     .addOption(queryUrlOption())
+    .addOption(adminUrlOption())
     .addOption(awsOption())
     .addOption(regionOption())
     .option('--limit <n>', 'records of one answer', wholeNumber(1, 1_000))
     .option('--next <token>', 'go on where an answer ended')
     .addOption(jsonOption())
-    .action(async (options: QuarantineOptions) => {
+    .addHelpText(
+      'after',
+      '\nWhat the records hold is shown by the admin URL alone: --admin-url, or TIDEMARK_ADMIN_URL. A query URL of AWS says which they are, and why.',
+    )
+    .action(async (options: QuarantineOptions, command: Command) => {
       const query = new URLSearchParams();
       if (options.limit !== undefined) query.set('limit', String(options.limit));
       if (options.next !== undefined) query.set('next', options.next);
       const text = query.size === 0 ? '' : `?${query}`;
-      const page = await callQueryApi<QuarantinePage>(queryPlace(options), `/v1/quarantine${text}`);
+      const page = await callQueryApi<QuarantinePage>(
+        placeOf(options, command),
+        `/v1/quarantine${text}`,
+      );
       console.log(options.json ? JSON.stringify(page, null, 2) : describePage(page));
     });
 }
 
+/** A query URL of AWS says less, and that to those who may not ask the other. */
+function placeOf(options: QuarantineOptions, command: Command) {
+  const isReader = options.adminUrl === undefined && !isLoopback(new URL(options.queryUrl));
+  return isReader ? queryPlace(options) : adminPlace(options, command);
+}
+
 function describePage({ records, next }: QuarantinePage): string {
   if (records.length === 0) return 'nothing is in the quarantine';
-  const rows = records.map(({ reason, arrival, id, detail, data }) => {
-    const text = Buffer.from(data, 'base64').toString('utf8');
-    const shown =
-      text.length > DATA_CHARACTERS_SHOWN ? `${text.slice(0, DATA_CHARACTERS_SHOWN)}…` : text;
-    return [reason, arrival, detail, shown, id];
-  });
-  const table = formatTable(['reason', 'arrival', 'detail', 'data', 'id'], rows);
-  return next === null ? table : `${table}\nmore with --next ${next}`;
+  const isWhole = records.every(({ data }) => data !== undefined);
+  const columns = ['reason', 'arrival', ...(isWhole ? ['detail', 'data'] : []), 'id'];
+  const rows = records.map(({ reason, arrival, id, detail = '', data = '' }) => [
+    reason,
+    arrival,
+    ...(isWhole ? [detail, shown(data)] : []),
+    id,
+  ]);
+  return [
+    formatTable(columns, rows),
+    ...(isWhole ? [] : ['what they hold is shown by the admin URL: --admin-url']),
+    ...(next === null ? [] : [`more with --next ${next}`]),
+  ].join('\n');
+}
+
+function shown(data: string): string {
+  const text = Buffer.from(data, 'base64').toString('utf8');
+  return text.length > DATA_CHARACTERS_SHOWN ? `${text.slice(0, DATA_CHARACTERS_SHOWN)}…` : text;
 }

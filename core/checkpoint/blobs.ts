@@ -89,14 +89,15 @@ export async function readBlobRange(
 
 const PAGE = 1000;
 
-/** The names of a slice's blobs in one store, those of one kind or all. */
+/** The names of a slice's blobs in one store, those of one kind or all; of those after the key `from`. */
 export async function* blobNames(
   store: BlobStore,
   sliceId: string,
   kind: BlobKind | null = null,
+  from: string | null = null,
 ): AsyncGenerator<BlobName> {
   const prefix = kind === null ? `${sliceId}/` : `${sliceId}/${kind}/`;
-  let after: string | null = null;
+  let after: string | null = from;
   for (;;) {
     const page = await store.list(prefix, after, PAGE);
     for (const { key } of page) {

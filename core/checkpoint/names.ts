@@ -43,6 +43,17 @@ export function blobKey(sliceId: string, name: BlobName): string {
   return `${sliceId}/${name.kind}/${timeline}-${epoch}-${name.nonce}`;
 }
 
+/** Lies before the keys of an epoch, and after those of the epochs before it. */
+export function epochMark(
+  sliceId: string,
+  kind: BlobKind,
+  timeline: number,
+  epoch: number,
+): string {
+  const [first, second] = [timeline, epoch].map((number) => String(number).padStart(DIGITS, '0'));
+  return `${sliceId}/${kind}/${first}-${second}`;
+}
+
 /** The name behind a key of the slice; null for a key that `blobKey` does not make. */
 export function parseBlobKey(sliceId: string, key: string): BlobName | null {
   if (!key.startsWith(`${sliceId}/`)) return null;

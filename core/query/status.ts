@@ -5,7 +5,15 @@ import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
 import type { Plan } from '../definition/plan.ts';
 import { ageToShow } from '../elapsed.ts';
 import { ReplayGapFault, TransientFault } from '../faults.ts';
-import type { CheckpointStore, Clock, HashRange, RecordSource, SourceRead } from '../ports.ts';
+import type {
+  AgeStore,
+  CheckpointStore,
+  Clock,
+  HashRange,
+  ObservedAge,
+  RecordSource,
+  SourceRead,
+} from '../ports.ts';
 import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 
@@ -40,6 +48,10 @@ export interface SliceStanding {
    * the stream has no longer the records that follow, or does not answer now, or this clock stands before that arrival.
    */
   readonly behindMs: number | null;
+  /**
+   * When that was so, where a tick looks and not the question: ISO 8601, null if no tick has looked yet. Absent: now.
+   */
+  readonly behindAsOf?: string | null;
   /** Null if there is none, or if this clock stands before it. */
   readonly checkpointAgeMs: number | null;
   readonly entries: number;
@@ -50,6 +62,8 @@ export interface StatusPorts {
   readonly heads: CheckpointStore;
   readonly source: RecordSource;
   readonly clock: Clock;
+  /** What ticks saw, where a question must not read the stream; absent: it does. */
+  readonly ages?: AgeStore;
 }
 
 export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<PipelineStatus> {
@@ -66,9 +80,30 @@ export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<Pi
     records: counts,
     digest: digest.value().sum,
     watermark: isoOf(watermarkOf(heads)),
-    slices: await Promise.all(heads.map((head) => standing(head, ports))),
+    slices: await standings(heads, ports),
   };
 }
+
+async function standings(heads: readonly Head[], ports: StatusPorts): Promise<SliceStanding[]> {
+  const { ages, source, clock } = ports;
+  if (ages === undefined) {
+    return Promise.all(
+      heads.map(async (head) => {
+        const behindMs = await behind(head, source, clock);
+        return standing(head, { behindMs }, clock.nowMs());
+      }),
+    );
+  }
+  const observed = await ages.read(heads.map(({ sliceId }) => sliceId));
+  return heads.map((head) => standing(head, asObserved(observed.get(head.sliceId)), clock.nowMs()));
+}
+
+function asObserved(age: ObservedAge | undefined): Behind {
+  if (age === undefined) return { behindMs: null, behindAsOf: null };
+  return { behindMs: age.behindMs, behindAsOf: isoOf(age.atMs) };
+}
+
+type Behind = Pick<SliceStanding, 'behindMs' | 'behindAsOf'>;
 
 /** The lowest of the live slices that had a record with a time; null if none had. */
 export function watermarkOf(
@@ -87,9 +122,7 @@ export function isoOf(timeMs: number | null): string | null {
   return timeMs === null || !Number.isFinite(timeMs) ? null : new Date(timeMs).toISOString();
 }
 
-async function standing(head: Head, { source, clock }: StatusPorts): Promise<SliceStanding> {
-  const behindMs = await behind(head, source, clock);
-  const nowMs = clock.nowMs();
+function standing(head: Head, behindThen: Behind, nowMs: number): SliceStanding {
   return {
     id: head.sliceId,
     range: head.range,
@@ -104,7 +137,7 @@ async function standing(head: Head, { source, clock }: StatusPorts): Promise<Sli
     delivered: head.delivered.sequenceNumber,
     watermark: isoOf(head.watermarkMs),
     records: totalRecords(head.counts),
-    behindMs,
+    ...behindThen,
     checkpointAgeMs: head.flippedMs === 0 ? null : ageToShow(head.flippedMs, nowMs),
     entries: head.entryCount,
     stateBytes: head.stateBytes,

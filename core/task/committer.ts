@@ -6,6 +6,7 @@ import { assert } from '../assert.ts';
 import { collect } from '../checkpoint/collect.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { delivering, fencing, writeHead } from '../checkpoint/head-write.ts';
+import type { Manifest } from '../checkpoint/manifest.ts';
 import { type FlipRequest, publish } from '../checkpoint/publish.ts';
 import { isSurelyYoung } from '../elapsed.ts';
 import { CorruptStateFault, HeldFault } from '../faults.ts';
@@ -19,6 +20,8 @@ import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
 export class Committer {
   readonly #owner: SliceMemory;
   readonly #ports: MemoryPorts;
+  /** This environment has collected from the beginning: what others left by a crash before that is gone. */
+  #isSwept = false;
 
   constructor(owner: SliceMemory, ports: MemoryPorts) {
     this.#owner = owner;
@@ -76,8 +79,17 @@ export class Committer {
     report.quarantined += quarantined.length;
     report.late += flip.head.counts.late - head.counts.late;
     await this.listQuarantined(memory);
-    if (flip.compacted) await collect(flip.head, flip.manifest, this.#ports.blobs);
+    if (flip.compacted) await this.#collect(head, flip.head, flip.manifest);
     return 'done';
+  }
+
+  /** Nothing is due while the floor stays, unless it is not known that all below it is gone. */
+  async #collect(before: Head, after: Head, manifest: Manifest): Promise<void> {
+    const isSwept = this.#isSwept;
+    if (isSwept && before.collectBelow === after.collectBelow) return;
+    this.#isSwept = false;
+    await collect(after, manifest, this.#ports.blobs, isSwept ? before.collectBelow : 0);
+    this.#isSwept = true;
   }
 
   async listQuarantined(memory: Memory): Promise<void> {

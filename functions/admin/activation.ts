@@ -1,6 +1,8 @@
 /**
  * Activating the plan that was deployed, as a resource of the stack: CloudFormation asks after the functions carry it, and
- * asks again with the plan before when it rolls back. It waits for an answer at a URL of its own, so there is one always.
+ * asks again with the plan before when it rolls back. It waits for an answer at a URL of its own, so there is one always, FAILED
+ * with the reason where it could not be done. An environment that still carries the code before throws first, so that Lambda
+ * brings the request again.
  */
 import { ConfigurationFault, TransientFault } from '../../core/faults.ts';
 import { type ActivationProperties, METRIC } from '../deployment-contract.ts';
@@ -40,16 +42,18 @@ const PAUSE_MS = 5_000;
 export async function answerActivation(
   event: ResourceEvent,
   ports: ActivationPorts,
+  attempts: Attempts,
 ): Promise<void> {
   const { StackId, RequestId, LogicalResourceId } = event;
   const common = { PhysicalResourceId: PHYSICAL_ID, StackId, RequestId, LogicalResourceId };
-  const answer = await outcomeOf(event, ports);
+  const answer = await outcomeOf(event, ports, attempts);
   await ports.put(event.ResponseURL, JSON.stringify({ ...common, ...answer }));
 }
 
 async function outcomeOf(
-  { RequestType, ResourceProperties }: ResourceEvent,
+  { RequestType, RequestId, ResourceProperties }: ResourceEvent,
   ports: ActivationPorts,
+  attempts: Attempts,
 ): Promise<object> {
   const { activate, emptyBucket, planHash, telemetry } = ports;
   const { PlanHash, OnDelete } = ResourceProperties;
@@ -63,11 +67,27 @@ async function outcomeOf(
     telemetry.info('plan activated', activation);
     return { Status: 'SUCCESS', Data: { PlanHash } };
   } catch (error) {
+    if (error instanceof OtherPlanError && attempts.isAskedAgain(RequestId)) throw error;
     telemetry.count(METRIC.otherFaults, 1);
     telemetry.failure('plan not activated', error, {});
     const hint = error instanceof Error && 'hint' in error ? `: ${error.hint}` : '';
     const Reason = `${error instanceof Error ? error.message : error}${hint}`;
     return { Status: 'FAILED', Reason: Reason.slice(0, REASON_LENGTH_MAX) };
+  }
+}
+
+/** Times that Lambda brings an asynchronous event: the first, and two more, minutes later. */
+const ATTEMPTS = 3;
+
+/** How often this environment was brought a request that it cannot answer as the code before. */
+export class Attempts {
+  readonly #counts = new Map<string, number>();
+
+  /** Whether Lambda brings the request again if this attempt throws: by then the code that was deployed may answer. */
+  isAskedAgain(requestId: string): boolean {
+    const count = (this.#counts.get(requestId) ?? 0) + 1;
+    this.#counts.set(requestId, count);
+    return count < ATTEMPTS;
   }
 }
 

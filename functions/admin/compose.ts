@@ -20,7 +20,7 @@ import { putAnswer } from './put-answer.ts';
 import { SliceOwners } from './slice-owners.ts';
 
 const plan = loadPlan(import.meta.dirname);
-const { ports, deadline } = openAwsPipeline(process.env, 'ask');
+const { ports, assertRecordsFit, deadline } = openAwsPipeline(process.env, 'ask');
 const telemetry = createTelemetry(required(process.env, VARIABLE.service));
 /** An owner that replays takes as long as it has; it is asked once. */
 const patience = { timeLeftMs: deadline.timeLeftMs, attemptsMax: 1, attemptMsMax: 900_000 };
@@ -33,10 +33,12 @@ const owners = new SliceOwners({
   heads: ports.heads,
   telemetry,
 });
-const redrives = new Redrives(new Queries(plan, ports), ports);
+const queries = new Queries(plan, ports);
+const redrives = new Redrives(queries, ports);
 
 const handle = createAdminHandler({
   checkpoint: () => owners.checkpoint(),
+  quarantine: (parameters) => queries.quarantine(parameters),
   ask: (selection) => redrives.ask(selection),
   outcome: (asked) => redrives.outcome(asked),
   tick: (sliceId) => owners.tick(sliceId),
@@ -44,6 +46,7 @@ const handle = createAdminHandler({
   waitStepMs: 2_000,
   emptyBucket: () => deleteAll(ports.blobs.objects),
   activate: async () => {
+    await assertRecordsFit();
     const heads = (await ports.heads.listHeads()).map(parseHead);
     const nowMs = systemClock.nowMs();
     const { plans: registry, blobs } = ports;
@@ -59,5 +62,6 @@ export const handler = (
   context: InvocationContext,
 ): Promise<UrlResult | null> => {
   deadline.follow(context);
+  telemetry.follow(context);
   return handle(event);
 };

@@ -3,7 +3,12 @@
  * activate the plan that was deployed.
  */
 import type { UrlEvent, UrlResult } from '../function-url.ts';
-import { type ActivationPorts, answerActivation, type ResourceEvent } from './activation.ts';
+import {
+  type ActivationPorts,
+  Attempts,
+  answerActivation,
+  type ResourceEvent,
+} from './activation.ts';
 import { type AdminPorts, answerAdmin } from './admin-router.ts';
 
 export type AdminEvent = UrlEvent | ResourceEvent;
@@ -13,10 +18,11 @@ export type AdminHandlerPorts = AdminPorts & ActivationPorts;
 export type AdminHandler = (event: AdminEvent) => Promise<UrlResult | null>;
 
 export function createAdminHandler(ports: AdminHandlerPorts): AdminHandler {
+  const attempts = new Attempts();
   return async (event) => {
     try {
       if (!('RequestType' in event)) return await answerAdmin(event, ports);
-      await answerActivation(event, ports);
+      await answerActivation(event, ports, attempts);
       return null;
     } finally {
       ports.telemetry.publish();

@@ -19,6 +19,9 @@ export function observed(
   return async (event, context) => {
     const subject = subjectOf(event);
     const startMs = performance.now();
+    telemetry.follow(context);
+    // Lambda's line about a death has the request id alone: this one says which shard that was.
+    telemetry.info(`${subject.asked} begins`, subject.details);
     try {
       const reports = await handler(event, context);
       for (const report of reports) measure(report, telemetry);

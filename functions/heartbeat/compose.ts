@@ -16,14 +16,17 @@ const calls = new AwsCalls({ timeLeftMs: deadline.timeLeftMs });
 const { client, streamArn, shards } = openKinesis(process.env, calls);
 const writer = new HeartbeatWriter({ client, streamArn, calls });
 
+const telemetry = createTelemetry(required(process.env, VARIABLE.service));
+
 const handle = createHeartbeatHandler({
   openRanges: async () =>
     (await shards.list()).filter(({ isOpen }) => isOpen).map(({ range }) => range),
   put: (entries) => writer.put(entries),
-  telemetry: createTelemetry(required(process.env, VARIABLE.service)),
+  telemetry,
 });
 
 export const handler = (_: unknown, context: InvocationContext): Promise<void> => {
   deadline.follow(context);
+  telemetry.follow(context);
   return handle();
 };

@@ -14,20 +14,19 @@ import { observedQuery } from './observed-query.ts';
 import { askPatiently } from './patient-query.ts';
 
 const plan = loadPlan(import.meta.dirname);
-const { ports, deadline } = openAwsPipeline(process.env, 'ask');
-const ask = createQueryHandler(new Queries(plan, ports));
+const { ports, ages, deadline } = openAwsPipeline(process.env, 'ask');
+const ask = createQueryHandler(new Queries(plan, { ...ports, ages }), { payloads: false });
 /** HEADs alone: a status would ask the stream, which gives each shard's readers five answers a second together. */
 const cursors = async () => {
   const heads = (await ports.heads.listHeads()).map(parseHead);
   return new Map(heads.map(({ shardId, cursor }) => [shardId, cursor.sequenceNumber]));
 };
 const patience = { waitStepMs: 250, cursors };
-const handle = observedQuery(
-  (event) => askPatiently(ask, event, patience),
-  createTelemetry(required(process.env, VARIABLE.service)),
-);
+const telemetry = createTelemetry(required(process.env, VARIABLE.service));
+const handle = observedQuery((event) => askPatiently(ask, event, patience), telemetry);
 
 export const handler = (event: QueryEvent, context: InvocationContext): Promise<UrlResult> => {
   deadline.follow(context);
+  telemetry.follow(context);
   return handle(event);
 };

@@ -4,12 +4,19 @@
 import type { QueryParameters } from '../../core/query/parameter-values.ts';
 import type { Queries } from '../../core/query/queries.ts';
 import { type Asked, asked, refuseUnknown } from '../../core/query/query-problem.ts';
+import { withoutPayloads } from './reader-quarantine.ts';
 
 const VIEW_PATH = /^\/v1\/views\/([^/]+)$/;
 const PATHS = ['/v1/views', '/v1/views/{view}', '/v1/status', '/v1/quarantine'];
 
+/** `payloads`: what producers sent and could not be processed is shown to whoever asks. */
+export interface Showing {
+  readonly payloads: boolean;
+}
+
 export async function answerQuery(
   queries: Queries,
+  showing: Showing,
   method: string,
   path: string,
   parameters: QueryParameters,
@@ -24,7 +31,12 @@ export async function answerQuery(
     return refused(405, 'Method Not Allowed', 'method-not-allowed', detail);
   }
   if (view !== undefined) return queries.view(decodeName(view), parameters);
-  if (path === '/v1/quarantine') return queries.quarantine(parameters);
+  if (path === '/v1/quarantine') {
+    const listed = await queries.quarantine(parameters);
+    return listed.ok && !showing.payloads
+      ? { ok: true, value: withoutPayloads(listed.value) }
+      : listed;
+  }
   const checked = asked(() => {
     for (const [name] of parameters) refuseUnknown(name, []);
     return queries.views();

@@ -12,7 +12,7 @@ import type { InvocationContext } from '../invocation-context.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { createTickHandler } from './handler.ts';
 
-const { ports, shards, tips, deadline } = openAwsPipeline(process.env, 'ask');
+const { ports, shards, tips, ages, deadline } = openAwsPipeline(process.env, 'ask');
 const telemetry = createTelemetry(required(process.env, VARIABLE.service));
 const aggregate = new LambdaFunction(
   new LambdaClient(CLIENT_SETTINGS),
@@ -22,8 +22,7 @@ const aggregate = new LambdaFunction(
 
 const handle = createTickHandler({
   heads: ports.heads,
-  openShardIds: async () =>
-    (await shards.list()).filter(({ isOpen }) => isOpen).map(({ shardId }) => shardId),
+  shards: () => shards.list(),
   tick: (shardId) => aggregate.start({ tidemark: 'tick', shardId }),
   observeTip: async (shardId, delivered) => {
     const observation = await tips.observe(shardId, delivered);
@@ -35,11 +34,13 @@ const handle = createTickHandler({
     }
   },
   behindMs: (head) => behind(head, ports.source, systemClock),
+  ages,
   clock: systemClock,
   telemetry,
 });
 
 export const handler = (_: unknown, context: InvocationContext): Promise<void> => {
   deadline.follow(context);
+  telemetry.follow(context);
   return handle();
 };

@@ -8,7 +8,12 @@ import type { Refusal } from './refusal.ts';
 
 type BoundedProps = Pick<
   TidemarkPipelineProps,
-  'aggregateMemoryMiB' | 'aggregateTimeout' | 'batchWindow' | 'shardCount' | 'removalPolicy'
+  | 'aggregateMemoryMiB'
+  | 'aggregateTimeout'
+  | 'batchWindow'
+  | 'shardCount'
+  | 'queryConcurrency'
+  | 'removalPolicy'
 >;
 
 interface Bound {
@@ -27,6 +32,7 @@ const WINDOW_SECONDS_MAX = 300;
 const MEMORY_MIB_MIN = 256;
 const MEMORY_MIB_MAX = 10_240;
 const SHARDS_MAX = 20_000;
+const QUERIES_MAX = 10_000;
 
 export function guardBounds(props: BoundedProps): Refusal[] {
   return [...boundsOf(props).flatMap(guardBound), ...guardRemoval(props.removalPolicy)];
@@ -57,6 +63,14 @@ function boundsOf(props: BoundedProps): Bound[] {
       most: MEMORY_MIB_MAX,
       unit: 'MiB',
       why: 'Node, the code, a batch of 6 MB and a quarter for state do not fit in less; Lambda has no more',
+    },
+    {
+      name: 'queryConcurrency',
+      value: props.queryConcurrency,
+      least: 1,
+      most: QUERIES_MAX,
+      unit: 'invocations',
+      why: 'with none no question is answered; each answers one at a time',
     },
     {
       name: 'shardCount',

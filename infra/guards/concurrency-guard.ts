@@ -32,7 +32,7 @@ export function guardConcurrency({ reserved, shardCount }: ConcurrencyFacts): Re
     {
       found: `reservedConcurrency is ${reserved}`,
       expected: `at least ${least}: for each of ${shardCount} shards one for batches and one for ticks, and one for what admin asks`,
-      todo: `give ${least} or more (twice as many leave room for a reshard), or leave it out`,
+      todo: `give ${least} or more, or leave it out`,
     },
   ];
 }

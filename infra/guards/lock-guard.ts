@@ -12,6 +12,7 @@ import { ROLLBACK_GRACE_MS } from '../../core/limits.ts';
 import { LOCK_FILE, type LockedPipeline, type LockedPipelines, lockedOf } from '../lock-file.ts';
 import { at } from '../rendered-resource.ts';
 import type { Refusal } from './refusal.ts';
+import { guardShards } from './shard-guard.ts';
 import { guardStores } from './store-guard.ts';
 
 export const ALLOW_DROP = 'tidemark:allowDrop';
@@ -41,6 +42,7 @@ export function guardLock(facts: LockFacts): Refusal[] {
     ...guardConstruct(key, before, now),
     ...guardMappingPlace(key, before, now),
     ...guardStores(before, now, unlock(key)),
+    ...guardShards(before, now, unlock(key)),
     ...guardViews(key, before, now, allowDrop),
   ];
 }

@@ -24,7 +24,7 @@ const SETTINGS: readonly Setting[] = [
     name: 'ParallelizationFactor',
     isRight: is(1),
     expected: '1: two batches of a shard at once would race for its HEAD at every batch',
-    todo: `${LEAVE}; for more throughput reshard the stream`,
+    todo: `${LEAVE}; for more throughput deploy a second pipeline on a stream with more shards`,
   },
   {
     name: 'MaximumRetryAttempts',

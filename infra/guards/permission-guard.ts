@@ -17,6 +17,8 @@ export interface Statement {
 interface Need {
   readonly action: string;
   readonly resource: unknown;
+  /** The one under which it may be granted. */
+  readonly condition?: object | undefined;
 }
 
 export interface RoleFacts {
@@ -34,16 +36,22 @@ export function guardPermissions({ functionName, needs, statements }: RoleFacts)
     })
     .map(({ action, resource }) => ({
       found: `the role of the ${functionName} function lacks ${action} on ${canonicalJson(resource)}`,
-      expected: 'every line of the permissions table (docs/operations.md), without a condition',
+      expected:
+        'every line of the permissions table (docs/operations.md), without another condition',
       todo: 'take away the aspect or override that removes, denies or narrows it, or grant it again',
     }));
 }
 
 /** Whether a condition holds is not known here, and what is named by what it is not may be anything: neither is a grant. */
 function grants({ Effect: effect, ...statement }: Statement, need: Need): boolean {
-  if (effect !== 'Allow' || statement.Condition !== undefined) return false;
+  if (effect !== 'Allow' || !isConditionOf(need, statement.Condition)) return false;
   const { Action: actions, Resource: resources } = statement;
   return isActionIn(actions, need.action) && isResourceIn(resources, need.resource);
+}
+
+function isConditionOf({ condition }: Need, found: unknown): boolean {
+  if (found === undefined) return true;
+  return condition !== undefined && canonicalJson(found) === canonicalJson(condition);
 }
 
 /** A denial with a condition may hold. */

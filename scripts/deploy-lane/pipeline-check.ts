@@ -94,15 +94,23 @@ class PipelineCheck {
     };
     await this.#kinesis.send(new PutRecordCommand(put));
     await this.#untilStatus(({ records }) => records.quarantined === 1);
-    const listed = await this.#query<Quarantined>('/v1/quarantine');
+    const seen = await this.#query<Quarantined>('/v1/quarantine');
     assert.deepEqual(
-      listed.records.map(({ reason, data }) => [reason, Buffer.from(data, 'base64').toString()]),
+      seen.records.map(({ reason, data }) => [reason, data]),
+      [['not-json', undefined]],
+    );
+    const listed = await this.#admin<Quarantined>('/v1/quarantine');
+    assert.deepEqual(
+      listed.records.map(({ reason, data }) => [
+        reason,
+        Buffer.from(data ?? '', 'base64').toString(),
+      ]),
       [['not-json', 'no flight']],
     );
     const redriven = await this.#admin<Redriven>('/v1/quarantine/redrive', { reason: 'not-json' });
     assert.deepEqual([redriven.redriven, redriven.refused.length], [[], 1]);
     console.log(
-      'quarantined: listed whole, and refused again when redriven, as it is still no flight',
+      'quarantined: listed to readers without its data and to admins whole, and refused again when redriven, as it is still no flight',
     );
   }
 
@@ -199,7 +207,7 @@ class PipelineCheck {
     return callFunctionUrl(this.#pipeline.endpoint, this.#output('QueryUrl'), path);
   }
 
-  #admin<T>(path: string, body: object): Promise<T> {
+  #admin<T>(path: string, body?: object): Promise<T> {
     return callFunctionUrl(this.#pipeline.endpoint, this.#output('AdminUrl'), path, body);
   }
 }
@@ -209,7 +217,7 @@ interface Checkpointed {
 }
 
 interface Quarantined {
-  readonly records: readonly { readonly reason: string; readonly data: string }[];
+  readonly records: readonly { readonly reason: string; readonly data?: string }[];
 }
 
 interface Redriven {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
+import { DynamoAgeStore } from '../../adapters/aws/dynamodb/dynamo-age-store.ts';
 import { DynamoCheckpointStore } from '../../adapters/aws/dynamodb/dynamo-checkpoint-store.ts';
 import { DynamoInbox } from '../../adapters/aws/dynamodb/dynamo-inbox.ts';
 import { DynamoItemStore } from '../../adapters/aws/dynamodb/dynamo-item-store.ts';
@@ -11,6 +12,7 @@ import { DynamoSuspicionStore } from '../../adapters/aws/dynamodb/dynamo-suspici
 import { DynamoTable } from '../../adapters/aws/dynamodb/dynamo-table.ts';
 import { S3ObjectStore } from '../../adapters/aws/s3/s3-object-store.ts';
 import { EMULATOR_CREDENTIALS, EMULATOR_REGION } from '../../scripts/aws-emulator.ts';
+import { ageStoreContract } from './age-store-contract.ts';
 import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import type { World } from './contract.ts';
@@ -106,6 +108,8 @@ await describeOnEmulator('AWS stores on ministack', (endpoint) => {
     name: 'DynamoDB',
     make: worldOf(({ table }) => new DynamoPlanRegistry(table)),
   });
+
+  ageStoreContract({ name: 'DynamoDB', make: worldOf(({ table }) => new DynamoAgeStore(table)) });
 
   suspicionStoreContract({
     name: 'DynamoDB',

@@ -1,3 +1,4 @@
+import { MemoryAgeStore } from '../../adapters/memory/memory-age-store.ts';
 import { MemoryBlobStore } from '../../adapters/memory/memory-blob-store.ts';
 import { MemoryCheckpointStore } from '../../adapters/memory/memory-checkpoint-store.ts';
 import { MemoryClock } from '../../adapters/memory/memory-clock.ts';
@@ -7,6 +8,7 @@ import { MemoryQuarantineIndex } from '../../adapters/memory/memory-quarantine-i
 import { MemoryRecordSource } from '../../adapters/memory/memory-record-source.ts';
 import { MemorySuspicionStore } from '../../adapters/memory/memory-suspicion-store.ts';
 import type { StreamRecord } from '../../core/ports.ts';
+import { ageStoreContract } from './age-store-contract.ts';
 import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import { worldOf } from './contract.ts';
@@ -47,6 +49,8 @@ planRegistryContract({
   make: async () => worldOf(new MemoryPlanRegistry()),
   skip: restart('what was activated is there after a restart'),
 });
+
+ageStoreContract({ name: 'memory', make: async () => worldOf(new MemoryAgeStore()) });
 
 suspicionStoreContract({
   name: 'memory',

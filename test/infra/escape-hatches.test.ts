@@ -56,6 +56,11 @@ const mapped = (functionName: (pipeline: TidemarkPipeline, stack: Stack) => stri
 
 const REFUSED: [string, Change, string[]][] = [
   [
+    'a stream that takes larger records',
+    overridden(CfnStream, 'MaxRecordSizeInKiB', 10_240),
+    ['MaxRecordSizeInKiB of the stream is 10240', 'at most 1024'],
+  ],
+  [
     'a second mapping of the aggregate function',
     mapped((pipeline) => aggregateOf(pipeline).functionArn),
     ['Shop/Second is a second event source mapping', 'docs/adr/0015', 'take it away'],

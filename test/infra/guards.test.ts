@@ -1,6 +1,6 @@
-import { Aspects, Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib';
+import { App, Aspects, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
-import { CfnPolicy } from 'aws-cdk-lib/aws-iam';
+import { AccountPrincipal, CfnPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import {
   type CfnStream,
   type IStream,
@@ -14,11 +14,13 @@ import { Bucket, type CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { guardMapping } from '../../infra/guards/mapping-guard.ts';
 import { guardPermissions, type Statement } from '../../infra/guards/permission-guard.ts';
+import { guardProducer } from '../../infra/guards/producer-guard.ts';
 import { refusalText } from '../../infra/guards/refusal.ts';
 import { RETENTION_HOURS_MIN } from '../../infra/guards/retention-guard.ts';
+import { leadingKeysCondition } from '../../infra/permissions.ts';
 import type { TidemarkPipelineProps } from '../../infra/pipeline-props.ts';
-import type { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
-import { lockText, makeApp, newFolder, refusalOf } from './pipeline-app.ts';
+import { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
+import { lockText, makeApp, newFolder, ORDERS, refusalOf } from './pipeline-app.ts';
 
 type Props = Omit<TidemarkPipelineProps, 'pipeline'>;
 
@@ -326,6 +328,35 @@ describe('roles that lack something are refused:', () => {
   });
 });
 
+describe('a producer', () => {
+  const grantTo = (account: string, key: boolean) => () =>
+    guardProducer({
+      producerAccount: account,
+      pipelineAccount: '111122223333',
+      isKeyGiven: key,
+    });
+
+  it('of another account is refused where AWS manages the key of the stream', () => {
+    const [refusal] = grantTo('444455556666', false)();
+    expect(refusal?.found).toContain('a producer of account 444455556666');
+    expect(grantTo('444455556666', true)()).toEqual([]);
+    expect(grantTo('111122223333', false)()).toEqual([]);
+    expect(
+      guardProducer({ producerAccount: '1', pipelineAccount: undefined, isKeyGiven: false }),
+    ).toEqual([]);
+  });
+
+  it('of another account is refused by grantPut', () => {
+    const app = new App();
+    const stack = new Stack(app, 'S', { env: { account: '111122223333', region: 'eu-west-1' } });
+    const pipeline = new TidemarkPipeline(stack, 'Orders', { pipeline: ORDERS, stage: 'dev' });
+    expect(() => pipeline.grantPut(new AccountPrincipal('444455556666'))).toThrow(
+      /a key of yours: the one that AWS manages admits no other account/,
+    );
+    pipeline.grantPut(new Role(stack, 'Near', { assumedBy: new AccountPrincipal('111122223333') }));
+  });
+});
+
 describe('a statement', () => {
   const need = { action: 'dynamodb:PutItem', resource: { 'Fn::GetAtt': ['Table', 'Arn'] } };
   const allow: Statement = { Effect: 'Allow', Action: need.action, Resource: [need.resource] };
@@ -338,6 +369,19 @@ describe('a statement', () => {
     ['names more', { Effect: 'Allow', Action: ['dynamodb:*'], Resource: '*' }],
   ])('grants where it %s', (_, statement) => {
     expect(lacking(statement)).toBe(0);
+  });
+
+  it('grants under the one condition that the table asks for, and under no other', () => {
+    const condition = leadingKeysCondition(['age#*']);
+    const of = (Condition: object) =>
+      guardPermissions({
+        functionName: 'tick',
+        needs: [{ ...need, condition }],
+        statements: [{ ...allow, Condition }],
+      }).length;
+
+    expect(of(leadingKeysCondition(['age#*']))).toBe(0);
+    expect(of(leadingKeysCondition(['age#1']))).toBe(1);
   });
 
   it.each<[string, Statement]>([

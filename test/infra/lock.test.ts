@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Annotations, type CfnResource, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { CfnTable, Table } from 'aws-cdk-lib/aws-dynamodb';
-import { CfnStream } from 'aws-cdk-lib/aws-kinesis';
+import { CfnStream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { CfnEventSourceMapping, type CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { Bucket, CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
@@ -57,6 +57,7 @@ describe('the lock file', () => {
         stream: { logicalId: expect.stringMatching(/^OrdersStream/), name: 'shop-orders' },
         isKept: true,
       },
+      shardCount: 1,
     });
     expect(parsePlan(pipeline)).toEqual(parsePlan(ORDERS));
   });
@@ -260,6 +261,31 @@ describe('a lock file of version 1', () => {
     expect(refusalOf({ folder, pipeline: withViews({ by_city }) })).toContain('by_day');
     const pipeline = { ...ORDERS, stream: 'other' };
     expect(refusalOf({ folder, pipeline })).toContain('was shop-orders and is other now');
+  });
+});
+
+describe('the number of shards', () => {
+  it('stays as it was locked, and the message says what to do instead', () => {
+    const { folder } = deployed({ props: () => ({ shardCount: 2 }) });
+    expect(JSON.parse(lockText(folder) ?? '').pipelines['prod/orders'].shardCount).toBe(2);
+    const message = refusalOf({ folder, props: () => ({ shardCount: 4 }) });
+    expect(message).toContain('the stream had 2 shards and has 4 now');
+    expect(message).toContain('deploy a second pipeline');
+    const onDemand = { streamMode: StreamMode.ON_DEMAND };
+    expect(refusalOf({ folder, props: () => onDemand })).toContain(
+      'as many as Kinesis finds right',
+    );
+    makeApp({ folder, props: () => ({ shardCount: 2 }) }).template();
+  });
+
+  it('is learned where the file does not say it', () => {
+    const { folder } = deployed();
+    const path = join(folder, 'tidemark.lock.json');
+    const lock = JSON.parse(lockText(folder) ?? '');
+    delete lock.pipelines['prod/orders'].shardCount;
+    writeFileSync(path, JSON.stringify(lock));
+    makeApp({ folder, props: () => ({ shardCount: 3 }) }).template();
+    expect(JSON.parse(lockText(folder) ?? '').pipelines['prod/orders'].shardCount).toBe(3);
   });
 });
 

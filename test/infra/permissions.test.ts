@@ -72,6 +72,9 @@ const TABLE_WRITES = calls(
   'dynamodb:DeleteItem',
   'dynamodb:BatchWriteItem',
 );
+const puts = (...leadingKeys: string[]): Call[] =>
+  leadingKeys.map((leadingKey) => ({ action: 'dynamodb:PutItem', resource: TABLE, leadingKey }));
+const HEADS_AND_BLOBS = ['head#slice-1', 'blob#slice-1#0', 'slices', 'quarantine#slice-1'];
 const TABLE_REMOVALS = calls(
   TABLE,
   'dynamodb:UpdateItem',
@@ -144,13 +147,14 @@ const MAY: Record<FunctionName, { allowed: Call[]; denied: Call[] }> = {
   admin: {
     allowed: [
       ...TABLE_READS,
-      ...calls(TABLE, 'dynamodb:PutItem'),
+      ...puts('plan', 'inbox#slice-1'),
       ...OBJECT_READS,
       ...STREAM_READS,
       ...INVOKE_AGGREGATE,
     ],
     denied: [
       ...TABLE_REMOVALS,
+      ...puts(...HEADS_AND_BLOBS, 'plans', 'age#slice-1', 'tip#shardId-1', 'suspicion#slice-1'),
       ...OBJECT_WRITES,
       ...STREAM_WRITES,
       ...calls(QUEUE, 'sqs:SendMessage'),
@@ -159,12 +163,13 @@ const MAY: Record<FunctionName, { allowed: Call[]; denied: Call[] }> = {
   tick: {
     allowed: [
       ...TABLE_READS,
-      ...calls(TABLE, 'dynamodb:PutItem'),
+      ...puts('age#slice-1', 'tip#shardId-1'),
       ...STREAM_READS,
       ...INVOKE_AGGREGATE,
     ],
     denied: [
       ...TABLE_REMOVALS,
+      ...puts(...HEADS_AND_BLOBS, 'plan', 'inbox#slice-1', 'suspicion#slice-1'),
       ...OBJECT_READS,
       ...OBJECT_WRITES,
       ...STREAM_WRITES,

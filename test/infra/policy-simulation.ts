@@ -20,6 +20,8 @@ interface Policy {
 export interface Call {
   readonly action: string;
   readonly resource: string;
+  /** The partition key of the item, where a call names one. */
+  readonly leadingKey?: string;
 }
 
 export class PolicySimulation {
@@ -36,13 +38,14 @@ export class PolicySimulation {
       .flatMap(({ Properties: { PolicyDocument } }) => PolicyDocument.Statement);
   }
 
-  isAllowed(rolePrefix: string, { action, resource }: Call): boolean {
+  isAllowed(rolePrefix: string, { action, resource, leadingKey }: Call): boolean {
     const matching = this.statements(rolePrefix).filter((statement) => {
       const actions = listOf(statement.Action).map(String);
       const resources = listOf(statement.Resource).map(textOf);
       return (
         actions.some((pattern) => matches(pattern.toLowerCase(), action.toLowerCase())) &&
-        resources.some((pattern) => matches(pattern, resource))
+        resources.some((pattern) => matches(pattern, resource)) &&
+        holds(statement.Condition, leadingKey)
       );
     });
     return (
@@ -50,6 +53,17 @@ export class PolicySimulation {
       !matching.some(({ Effect }) => Effect === 'Deny')
     );
   }
+}
+
+/** Of conditions, those on partition keys; any other is taken to hold. */
+function holds(condition: unknown, leadingKey: string | undefined): boolean {
+  const { 'ForAllValues:StringLike': like, Null: absent } = (condition ?? {}) as {
+    readonly 'ForAllValues:StringLike'?: Readonly<Record<string, readonly string[]>>;
+    readonly Null?: Readonly<Record<string, string>>;
+  };
+  const patterns = like?.['dynamodb:LeadingKeys'];
+  if (leadingKey === undefined) return absent?.['dynamodb:LeadingKeys'] !== 'false';
+  return patterns === undefined || patterns.some((pattern) => matches(pattern, leadingKey));
 }
 
 /** A reference as text: `<Id.Arn>`, `<Id>`; joined parts joined. */

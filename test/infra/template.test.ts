@@ -7,12 +7,14 @@ import { Stream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, it } from 'vitest';
+import { ALARM_METRICS, METRICS } from '../../bench/cost/cost-model.ts';
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import {
   METRIC,
   METRIC_NAMESPACE,
   PIPELINE_DIMENSION,
 } from '../../functions/deployment-contract.ts';
+import { DEATH_TERMS } from '../../infra/death-count.ts';
 import { heartbeatMinutes } from '../../infra/schedules.ts';
 import { TidemarkPipeline } from '../../infra/tidemark-pipeline.ts';
 import { makeApp, newFolder, ORDERS, ORDERS_WITH_IDLE, type SynthOptions } from './pipeline-app.ts';
@@ -256,7 +258,7 @@ describe('the stores', () => {
           {
             Id: 'what-was-deleted-and-what-was-never-finished',
             Status: 'Enabled',
-            NoncurrentVersionExpiration: { NoncurrentDays: 7 },
+            NoncurrentVersionExpiration: { NoncurrentDays: 2 },
             AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
             ExpiredObjectDeleteMarker: true,
           },
@@ -368,8 +370,18 @@ describe('the functions', () => {
         aggregateMemoryMiB: 3008,
         aggregateTimeout: Duration.minutes(10),
         reservedConcurrency: 3,
+        queryConcurrency: 20,
       }),
     }).template();
+
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Description: Match.stringLikeRegexp('answers reads'),
+      ReservedConcurrentExecutions: 20,
+    });
+    prod().hasResourceProperties('AWS::Lambda::Function', {
+      Description: Match.stringLikeRegexp('answers reads'),
+      ReservedConcurrentExecutions: Match.absent(),
+    });
 
     template.hasResourceProperties('AWS::Lambda::Function', {
       Description: Match.stringLikeRegexp('folds'),
@@ -477,6 +489,7 @@ describe('alarms', () => {
       'Quarantine',
       'ReadThrottles',
       'RestoreRate',
+      'SlicesUnknown',
       'Throttles',
       'TickMissing',
       'WriteThrottles',
@@ -489,15 +502,21 @@ describe('alarms', () => {
     }
   });
 
-  it('ring for missing data in one case, and there only once there has been some', () => {
-    const [topicId] = only(prod(), 'AWS::SNS::Topic');
+  it('keep their state where a series ends with what it watches, and only there', () => {
+    const kept = alarmsOf(prod())
+      .filter(({ TreatMissingData }) => TreatMissingData === 'ignore')
+      .map(({ AlarmDescription }) => /"(\w+)"\.$/.exec(String(AlarmDescription))?.[1]);
 
+    expect(kept.sort()).toEqual([
+      'Behind',
+      'CheckpointAge',
+      'OnFailure',
+      'SlicesUnknown',
+      'TickMissing',
+    ]);
     for (const alarm of alarmsOf(prod())) {
-      const isTick = String(alarm['AlarmDescription']).includes('"TickMissing"');
-      expect([alarm['TreatMissingData'], alarm['InsufficientDataActions']]).toEqual(
-        // Data that is not there yet makes a new alarm neither ring nor change its state.
-        isTick ? ['missing', [{ Ref: topicId }]] : ['notBreaching', undefined],
-      );
+      expect(['ignore', 'notBreaching']).toContain(alarm['TreatMissingData']);
+      expect(alarm).not.toHaveProperty('InsufficientDataActions');
     }
   });
 
@@ -508,7 +527,9 @@ describe('alarms', () => {
         .flatMap(({ Metrics }) => Metrics as Record<string, unknown>[]);
 
     const [sum, ...errors] = expressionOf(makeApp({ pipeline: ORDERS_WITH_IDLE }).template());
-    expect(sum?.['Expression']).toBe('SUM([query, admin, tick, heartbeat])');
+    expect(sum?.['Expression']).toBe(
+      'SUM([FILL(query, 0), FILL(admin, 0), FILL(tick, 0), FILL(heartbeat, 0)])',
+    );
     expect(errors.map(({ Id }) => Id)).toEqual(['query', 'admin', 'tick', 'heartbeat']);
     for (const { Id, MetricStat } of errors) {
       expect(MetricStat).toMatchObject({
@@ -522,7 +543,9 @@ describe('alarms', () => {
         },
       });
     }
-    expect(expressionOf(prod())[0]?.['Expression']).toBe('SUM([query, admin, tick])');
+    expect(expressionOf(prod())[0]?.['Expression']).toBe(
+      'SUM([FILL(query, 0), FILL(admin, 0), FILL(tick, 0)])',
+    );
   });
 
   it('speak of a rate of restores only where there are flips enough', () => {
@@ -551,7 +574,7 @@ describe('alarms', () => {
       'faults',
       'otherFaults',
       'gapsPossible',
-      'slices',
+      'slicesUnknown',
     ] as const) {
       template.hasResourceProperties('AWS::CloudWatch::Alarm', {
         Namespace: METRIC_NAMESPACE,
@@ -567,13 +590,58 @@ describe('alarms', () => {
     });
   });
 
-  it('count a held invocation in none: what dies is an error that is neither fault nor held', () => {
+  it('count as deaths what Lambda writes of them into the log of the aggregate function, and nothing else', () => {
+    const [, filter] = only(prod(), 'AWS::Logs::MetricFilter');
+
+    expect(filter.Properties).toEqual({
+      LogGroupName: { Ref: expect.stringMatching(/^OrdersFunctionsAggregateLogs/) },
+      FilterPattern: '?"Task timed out after" ?"Runtime exited"',
+      MetricTransformations: [
+        {
+          MetricNamespace: METRIC_NAMESPACE,
+          MetricName: 'Deaths-orders',
+          MetricValue: '1',
+          DefaultValue: 0,
+        },
+      ],
+    });
     prod().hasResourceProperties('AWS::CloudWatch::Alarm', {
-      Metrics: Match.arrayWith([
-        Match.objectLike({ Expression: 'errors - FILL(faults, 0) - FILL(held, 0)' }),
-      ]),
+      Namespace: METRIC_NAMESPACE,
+      MetricName: 'Deaths-orders',
+      Statistic: 'Sum',
       Threshold: 2,
     });
+  });
+
+  it.each([
+    [
+      '2026-11-30T10:00:00.000Z 8f507cfc-xmpl-4697-b07a-ac58fc914c95 Task timed out after 300.00 seconds',
+      true,
+    ],
+    [
+      'RequestId: 8f507cfc-xmpl-4697-b07a-ac58fc914c95 Error: Runtime exited with error: signal: killed',
+      true,
+    ],
+    [
+      'RequestId: 8f507cfc-xmpl-4697-b07a-ac58fc914c95 Error: Runtime exited without providing a reason',
+      true,
+    ],
+    [
+      'REPORT RequestId: 8f507cfc-xmpl-4697-b07a-ac58fc914c95 Duration: 300000.00 ms Status: timeout',
+      false,
+    ],
+    ['{"level":"ERROR","message":"deliver failed","error":{"name":"TransientFault"}}', false],
+  ])('%s: a death, %s', (line, isDeath) => {
+    expect(DEATH_TERMS.some((term) => line.includes(term))).toBe(isDeath);
+  });
+
+  it('are charged as the cost model says: their metrics, and those that the functions write', () => {
+    const charged = alarmsOf(prod()).flatMap(({ Metrics }) =>
+      Array.isArray(Metrics) ? Metrics.filter(({ MetricStat }) => MetricStat !== undefined) : [1],
+    );
+
+    expect(charged).toHaveLength(ALARM_METRICS);
+    expect([...Object.keys(METRIC), 'deaths']).toHaveLength(METRICS);
   });
 
   it('may publish, and nobody else of AWS', () => {
@@ -597,10 +665,19 @@ describe('outputs and dashboard', () => {
     const outputs = Object.keys(prod().toJSON()['Outputs']);
 
     expect(outputs.sort()).toEqual([
+      'TidemarkOrdersAdminFunction',
       'TidemarkOrdersAdminUrl',
+      'TidemarkOrdersAggregateFunction',
+      'TidemarkOrdersAlarmTopicArn',
+      'TidemarkOrdersBucketName',
       'TidemarkOrdersDashboard',
+      'TidemarkOrdersMappingId',
+      'TidemarkOrdersOnFailureQueueUrl',
+      'TidemarkOrdersQueryFunction',
       'TidemarkOrdersQueryUrl',
       'TidemarkOrdersStreamName',
+      'TidemarkOrdersTableName',
+      'TidemarkOrdersTickFunction',
     ]);
   });
 

@@ -34,7 +34,7 @@ export interface KinesisSourceOptions {
   readonly timeLeftMs: () => number;
   /** GetRecords calls of one read that finds nothing: in a quiet shard many answers are empty though records follow. */
   readonly callsMax?: number;
-  /** Between two calls: a shard gives 5 answers a second, to all its readers. */
+  /** Between two calls of one shard: it gives 5 answers a second to all its readers, the mapping first. */
   readonly pauseMs?: number;
 }
 
@@ -43,7 +43,7 @@ const CALLS_MAX = 200;
 const HORIZON_CALLS_MAX = 3;
 /** Of one read that has found records: better answer with these. */
 const FILLING_CALLS_MAX = 10;
-const PAUSE_MS = 200;
+const PAUSE_MS = 300;
 /** A shard gives 2 MB a second; after an answer of 10 MiB it gives none for 5 seconds. */
 const THROTTLED_PAUSES = 5;
 const WARM_CURSORS_MAX = 16;
@@ -57,6 +57,8 @@ export class KinesisRecordSource implements RecordSource {
   readonly #options: KinesisSourceOptions;
   /** By shard, the cursor that stands after a record that was given out. Each is used by one read at a time. */
   readonly #warm = new Map<string, WarmCursor>();
+  /** By shard, when its last read ended, by the process's own clock: a replay is one read after the other. */
+  readonly #readMs = new Map<string, number>();
 
   constructor(options: KinesisSourceOptions) {
     this.#options = options;
@@ -67,6 +69,21 @@ export class KinesisRecordSource implements RecordSource {
    * a position inside a KPL aggregate stands for the whole record. An empty answer short of the tip means: ask again.
    */
   async readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
+    await this.#untilNextRead(shardId);
+    try {
+      return await this.#readAfter(shardId, after, limit);
+    } finally {
+      this.#readMs.set(shardId, performance.now());
+    }
+  }
+
+  async #untilNextRead(shardId: string): Promise<void> {
+    const { pauseMs = PAUSE_MS } = this.#options;
+    const leftMs = (this.#readMs.get(shardId) ?? -Infinity) + pauseMs - performance.now();
+    if (leftMs > 0) await new Promise((resolve) => setTimeout(resolve, leftMs));
+  }
+
+  async #readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
     const warm = this.#warm.get(shardId);
     this.#warm.delete(shardId);
     // What a cursor proves stands on the retention that it was made under.

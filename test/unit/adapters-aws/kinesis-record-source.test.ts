@@ -34,7 +34,7 @@ class Setting {
   }
 
   /** As a new environment has them. */
-  connect({ callsMax = 200 } = {}) {
+  connect({ callsMax = 200, pauseMs = 0 } = {}) {
     const clock = { nowMs: () => this.ms };
     const timeLeftMs = () => this.leftMs;
     const { marks, start } = this;
@@ -43,7 +43,7 @@ class Setting {
     const shards = new ShardList({ client, calls, streamArn: ARN });
     const pages = new KinesisPages({ client, calls, streamArn: ARN, shards, start, clock });
     const kept = { marks, retention: { hours: async () => this.hours }, clock };
-    const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, callsMax, pauseMs: 0 });
+    const source = new KinesisRecordSource({ ...kept, pages, timeLeftMs, callsMax, pauseMs });
     const tips = new KinesisTips({ ...kept, source });
     return {
       source,
@@ -81,6 +81,18 @@ describe('KinesisRecordSource', () => {
     const { source } = setting.connect();
     expect(shown(await source.readAfter(SHARD, at(nth(records, 1)), 2))).toBe('cd');
     expect(setting.stream.calls).toEqual(['GetShardIterator AT_SEQUENCE_NUMBER', 'GetRecords 4']);
+  });
+
+  it('leaves the shard to others for a while between two reads, and only that shard', async () => {
+    const setting = new Setting();
+    const records = setting.stream.append(...'abcdef');
+    const { source } = setting.connect({ pauseMs: 60 });
+    const startMs = performance.now();
+    await source.readAfter(SHARD, at(nth(records, 0)), 2);
+    expect(performance.now() - startMs).toBeLessThan(60);
+    const betweenMs = performance.now();
+    await source.readAfter(SHARD, at(nth(records, 2)), 2);
+    expect(performance.now() - betweenMs).toBeGreaterThanOrEqual(50);
   });
 
   it('takes a position inside an aggregate for the whole record', async () => {

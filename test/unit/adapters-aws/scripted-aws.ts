@@ -40,6 +40,7 @@ export interface ScriptedAws {
   /** In the order they came. */
   readonly requests: readonly AwsRequest[];
   readonly table: DynamoTable;
+  readonly s3: S3Client;
   objects(keyPrefix?: string): S3ObjectStore;
 }
 
@@ -72,6 +73,7 @@ export async function scriptedAws(script: Script): Promise<ScriptedAws> {
   });
   return {
     requests,
+    s3,
     table: new DynamoTable({ client: dynamo, tableName: 'flights', calls: CALLS }),
     objects: (keyPrefix = '') =>
       new S3ObjectStore({ client: s3, bucket: 'flights', keyPrefix, calls: CALLS }),

@@ -129,7 +129,7 @@ describe('a month', () => {
     ['shard', 'S3', 'storage', 1, 0.023],
     // Ticks are invocations too.
     ['shard', 'Lambda', 'requests', 0.5694, 0.11388],
-    ['pipeline', 'CloudWatch', 'metrics', 17, 5.1],
+    ['pipeline', 'CloudWatch', 'metrics', 19, 5.7],
   ] as const)('for each %s: %s %s, %d units', (scope, service, what, units, dollars) => {
     expect(of(scope, service, what).units).toBeCloseTo(units, 6);
     expect(of(scope, service, what).dollars).toBeCloseTo(dollars, 6);

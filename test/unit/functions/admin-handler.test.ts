@@ -12,6 +12,7 @@ function trial(overrides: Partial<AdminHandlerPorts> = {}) {
   const answers: { url: string; body: Record<string, unknown> }[] = [];
   const handler = createAdminHandler({
     checkpoint: async () => [{ id: 'slice-1', shardId: 'shardId-1', epoch: 3 }],
+    quarantine: async () => ({ ok: true, value: { records: [{ data: 'AA==' }], next: null } }),
     ask: async () => ({ ok: true, value: { requests: [], refused: [] } }),
     outcome: async () => ({ redriven: ['x'], refused: [], pending: [] }),
     tick: async () => {},
@@ -67,6 +68,43 @@ describe('the admin function, asked at its URL', () => {
     });
   });
 
+  it('shows what quarantined records hold, and takes the parameters of that question', async () => {
+    const asked: unknown[] = [];
+    const quarantine: AdminHandlerPorts['quarantine'] = async (parameters) => {
+      asked.push(parameters);
+      return { ok: true, value: { records: [{ data: 'AA==' }], next: null } };
+    };
+    const requestContext = { http: { method: 'GET' } };
+    const event = { rawPath: '/v1/quarantine', rawQueryString: 'limit=1', requestContext };
+    expect(await ask(event, { quarantine })).toEqual({
+      status: 200,
+      json: { records: [{ data: 'AA==' }], next: null },
+    });
+    expect(asked).toEqual([[['limit', '1']]]);
+    expect(await ask(post('/v1/quarantine'))).toMatchObject({
+      status: 405,
+      json: { code: 'method-not-allowed', detail: '/v1/quarantine takes GET, not POST.' },
+    });
+  });
+
+  it('logs who called, what was asked and what was answered', async () => {
+    const { handler, telemetry } = trial();
+    const caller = 'arn:aws:sts::111122223333:assumed-role/operator/jo';
+    const authorizer = { iam: { userArn: caller } };
+    const requestContext = { http: { method: 'POST' }, authorizer };
+    await handler(post('/v1/quarantine/redrive', '{"reason":"late"}', { requestContext }));
+    await handler(post('/v1/nothing', '{}', { requestContext }));
+    expect(telemetry.lines).toMatchObject([
+      {
+        message: 'POST /v1/quarantine/redrive begins',
+        details: { caller, body: '{"reason":"late"}' },
+      },
+      { message: 'POST /v1/quarantine/redrive', details: { caller, status: 200 } },
+      { message: 'POST /v1/nothing begins', details: { caller } },
+      { message: 'POST /v1/nothing', details: { caller, status: 404 } },
+    ]);
+  });
+
   it.each([
     [
       'GET of a call',
@@ -108,7 +146,7 @@ describe('the admin function, asked at its URL', () => {
     const { handler, telemetry } = trial({ checkpoint: () => Promise.reject(error) });
     const result = await handler(post('/v1/checkpoint'));
     expect(JSON.parse(result?.body ?? '')).toMatchObject({ status, code, detail });
-    expect(telemetry.lines).toMatchObject([{ error }]);
+    expect(telemetry.lines[1]).toMatchObject({ error });
     expect(telemetry.metrics.get('OtherFaults')).toBe(1);
     expect(telemetry.published).toBe(1);
   });
@@ -154,11 +192,17 @@ describe('the admin function, asked by CloudFormation', () => {
     let activations = 0;
     const activate = async () => ({ count: activations++ });
     const { handler, answers } = trial({ activate });
-    await handler({
+    const event: ResourceEvent = {
       ...RESOURCE,
       ResourceProperties: { PlanHash: 'b'.repeat(32), OnDelete: 'keep' },
-    });
+    };
+    // Lambda brings it twice again, by then perhaps to the code that was deployed.
+    await expect(handler(event)).rejects.toMatchObject({ name: 'OtherPlanError' });
+    await expect(handler(event)).rejects.toMatchObject({ name: 'OtherPlanError' });
+    expect(answers).toEqual([]);
+    await handler(event);
     expect(activations).toBe(0);
+    expect(answers).toHaveLength(1);
     expect(answers[0]?.body).toMatchObject({
       Status: 'FAILED',
       Reason: expect.stringContaining(`carries ${HASH}`),

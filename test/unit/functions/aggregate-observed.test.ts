@@ -9,7 +9,7 @@ import { TrialTelemetry } from './trial-telemetry.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const clock = { nowMs: () => NOW_MS };
-const context = { getRemainingTimeInMillis: () => 1_000 };
+const context = { getRemainingTimeInMillis: () => 1_000, awsRequestId: 'request-1' };
 const REPORT: DeliveryReport = {
   folded: 2,
   replayed: 3,
@@ -56,6 +56,11 @@ describe('the aggregate function, observed', () => {
       GapsPossible: 1,
       BehindMs: 250,
     });
+    const [begin] = telemetry.lines.splice(0, 1);
+    expect(begin).toMatchObject({
+      message: 'deliver begins',
+      details: { shardId: 'shardId-000000000003', from: '11', to: '12' },
+    });
     expect(telemetry.lines).toMatchObject([
       {
         message: 'deliver',
@@ -72,12 +77,22 @@ describe('the aggregate function, observed', () => {
     expect(telemetry.published).toBe(1);
   });
 
+  it('names shard and request before anything is done, so that a death has a name', async () => {
+    const telemetry = new TrialTelemetry();
+    // What is killed returns nothing, and throws nothing.
+    void observed(() => new Promise(() => {}), telemetry, clock)(EVENT, context);
+    expect(telemetry.requestId).toBe('request-1');
+    expect(telemetry.lines).toMatchObject([
+      { message: 'deliver begins', details: { shardId: 'shardId-000000000003', records: 2 } },
+    ]);
+  });
+
   it('says nothing of being behind where no record came', async () => {
     const telemetry = new TrialTelemetry();
     const tick: AggregateEvent = { tidemark: 'tick', shardId: origin.shardId };
     await observed(async () => [REPORT], telemetry, clock)(tick, context);
     expect(telemetry.metrics.has('BehindMs')).toBe(false);
-    expect(telemetry.lines[0]).toMatchObject({ message: 'tick' });
+    expect(telemetry.lines.map(({ message }) => message)).toEqual(['tick begins', 'tick']);
   });
 
   it('measures no age where its clock is behind the records, and takes no time from it', async () => {
@@ -102,7 +117,7 @@ describe('the aggregate function, observed', () => {
     const failing = observed(() => Promise.reject(error), telemetry, clock);
     await expect(failing(EVENT, context)).rejects.toBe(error);
     expect(Object.fromEntries(telemetry.metrics)).toEqual({ [metric]: 1 });
-    expect(telemetry.lines).toMatchObject([{ message: 'deliver failed', error }]);
+    expect(telemetry.lines[1]).toMatchObject({ message: 'deliver failed', error });
     expect(telemetry.published).toBe(1);
   });
 

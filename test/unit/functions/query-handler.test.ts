@@ -13,6 +13,20 @@ async function worldOfOne() {
   return { world, handler: createQueryHandler(world.queries) };
 }
 
+it('shows readers which records are quarantined and why, and nothing that a producer sent', async () => {
+  const { world, handler } = await worldOfOne();
+  const [whole] = JSON.parse((await get(handler, '/v1/quarantine')).body).records;
+  expect(whole).toMatchObject({ data: expect.any(String), partitionKey: expect.any(String) });
+  const reader = createQueryHandler(world.queries, { payloads: false });
+  const answer = JSON.parse((await get(reader, '/v1/quarantine')).body);
+  const { id, shardId, sequenceNumber, subSequence, reason, arrival } = whole;
+  expect(answer).toEqual({
+    records: [{ id, shardId, sequenceNumber, subSequence, reason, arrival }],
+    next: null,
+  });
+  expect((await get(reader, '/v1/quarantine?limit=0')).statusCode).toBe(400);
+});
+
 describe('the query function', () => {
   it('answers rows of a view as JSON', async () => {
     const { handler } = await worldOfOne();

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryAgeStore } from '../../../adapters/memory/memory-age-store.ts';
+import type { Head } from '../../../core/checkpoint/head.ts';
+import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { crc32c } from '../../../core/crc32c.ts';
-import type { HeadItem } from '../../../core/ports.ts';
+import type { HeadItem, StreamRecord } from '../../../core/ports.ts';
 import { behind } from '../../../core/query/status.ts';
 import { createTickHandler } from '../../../functions/tick/handler.ts';
 import type { TickPorts } from '../../../functions/tick/pipeline-tick.ts';
@@ -11,11 +14,13 @@ const flight = { t: 1_000, origin: 'LAX', to: 'X', delay: 1 };
 
 function trial(world: QueryWorld, overrides: Partial<TickPorts> = {}) {
   const telemetry = new TrialTelemetry();
+  const ages = overrides.ages ?? new MemoryAgeStore();
   const ticked: string[] = [];
   const observed: string[] = [];
   const handler = createTickHandler({
     heads: world.heads,
-    openShardIds: async () => [shardIdOf(0), shardIdOf(1), shardIdOf(2)],
+    shards: async () =>
+      [0, 1, 2, 7].map((index) => ({ shardId: shardIdOf(index), isOpen: index < 7 })),
     tick: async (shardId) => {
       ticked.push(shardId);
     },
@@ -23,11 +28,12 @@ function trial(world: QueryWorld, overrides: Partial<TickPorts> = {}) {
       observed.push(`${shardId} ${sequenceNumber}`);
     },
     behindMs: (head) => behind(head, world.source, world.clock),
+    ages,
     clock: world.clock,
     telemetry,
     ...overrides,
   });
-  return { handler, telemetry, ticked, observed };
+  return { handler, telemetry, ages, ticked, observed };
 }
 
 describe('the tick function', () => {
@@ -58,6 +64,71 @@ describe('the tick function', () => {
     const { handler, telemetry } = trial(world);
     await handler();
     expect(telemetry.metrics.get('CheckpointAgeMs')).toBe(41_000);
+  });
+
+  it('does not take an age that nobody can tell for none', async () => {
+    const world = new QueryWorld();
+    const [record] = await world.deliver(0, flight);
+    await world.deliver(1, flight);
+    const { arrivalMs } = record as StreamRecord;
+    world.clock.set(arrivalMs + 900_000);
+    const behindMs = async ({ shardId }: Head) => (shardId === shardIdOf(0) ? null : 2_000);
+    const { handler, telemetry } = trial(world, { behindMs });
+    await handler();
+    expect(telemetry.metrics.get('SlicesUnknown')).toBe(1);
+    expect(telemetry.metrics.get('CheckpointAgeMs')).toBe(900_000);
+  });
+
+  it('counts an age that nobody can tell from when it was seen last', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight);
+    const sliceId = sliceIdOf(shardIdOf(0));
+    world.clock.advance(3_600_000);
+    const ages = new MemoryAgeStore();
+    await trial(world, { ages }).handler();
+    const seen = { sliceId, behindMs: 0, atMs: world.clock.nowMs() };
+    expect((await ages.read([sliceId])).get(sliceId)).toEqual(seen);
+    world.clock.advance(70_000);
+    const { handler, telemetry } = trial(world, { ages, behindMs: async () => null });
+    await handler();
+    expect(telemetry.metrics.get('SlicesUnknown')).toBe(1);
+    expect(telemetry.metrics.get('CheckpointAgeMs')).toBe(70_000);
+    expect((await ages.read([sliceId])).get(sliceId)).toEqual(seen);
+  });
+
+  it('stores what it saw of each slice, and throws what kept it from that', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight);
+    await world.deliver(1, flight);
+    const [zero, one] = [0, 1].map((index) => sliceIdOf(shardIdOf(index))) as [string, string];
+    const met = new Error('no room');
+    const behindMs = async ({ shardId }: Head) => {
+      if (shardId === shardIdOf(0)) throw met;
+      return 5_000;
+    };
+    const { handler, ages, telemetry, ticked } = trial(world, { behindMs });
+    await expect(handler()).rejects.toBe(met);
+    expect([...(await ages.read([zero, one])).values()]).toEqual([
+      { sliceId: one, behindMs: 5_000, atMs: world.clock.nowMs() },
+    ]);
+    expect(telemetry.metrics.get('SlicesUnknown')).toBe(1);
+    expect(ticked).toHaveLength(3);
+  });
+
+  it('asks nothing of a shard that is gone with its last record', async () => {
+    const world = new QueryWorld();
+    await world.deliver(3, flight);
+    const asked: string[] = [];
+    const behindMs = async ({ shardId }: Head) => {
+      asked.push(shardId);
+      return null;
+    };
+    const { handler, telemetry, ticked } = trial(world, { behindMs });
+    await handler();
+    expect(asked).toEqual([]);
+    expect(telemetry.metrics.get('SlicesUnknown')).toBe(0);
+    expect(telemetry.metrics.get('CheckpointAgeMs')).toBe(0);
+    expect(ticked).toContain(shardIdOf(3));
   });
 
   it('looks at shards that have been silent for an hour, and at no others', async () => {
@@ -123,8 +194,8 @@ describe('the tick function', () => {
       (await world.heads.listHeads()).map((item, index) =>
         index === 0 ? { ...item, body: new Uint8Array(3) } : item,
       );
-    const openShardIds = () => Promise.reject(new Error('throttled'));
-    const { handler, ticked, telemetry } = trial(world, { heads: { listHeads }, openShardIds });
+    const shards = () => Promise.reject(new Error('throttled'));
+    const { handler, ticked, telemetry } = trial(world, { heads: { listHeads }, shards });
     await expect(handler()).rejects.toMatchObject({ name: 'CorruptStateFault' });
     expect(ticked).toEqual([shardIdOf(1)]);
     expect(telemetry.metrics.get('OtherFaults')).toBe(1);

@@ -1,3 +1,4 @@
+import type { InvocationContext } from '../../../functions/invocation-context.ts';
 import type { Telemetry } from '../../../functions/telemetry.ts';
 
 /** Remembers what a function told of itself. */
@@ -5,6 +6,11 @@ export class TrialTelemetry implements Telemetry {
   readonly metrics = new Map<string, number>();
   readonly lines: { message: string; details: object; error?: unknown }[] = [];
   published = 0;
+  requestId: string | undefined;
+
+  follow({ awsRequestId }: InvocationContext): void {
+    this.requestId = awsRequestId;
+  }
 
   info(message: string, details: object): void {
     this.lines.push({ message, details });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryAgeStore } from '../../../adapters/memory/memory-age-store.ts';
 import { headItem } from '../../../core/checkpoint/head.ts';
+import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
 import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
@@ -150,5 +152,29 @@ describe('the status', () => {
     const problem = { status: 503, code: 'try-again', detail: 'throttled: wait a second' };
     expect(await queries.status()).toMatchObject({ ok: false, problem });
     expect(await queries.view('by_origin', [])).toMatchObject({ ok: false, problem });
+  });
+});
+
+it('asks the store for the ages that ticks saw, and not the stream, where there is such a store', async () => {
+  const world = new QueryWorld();
+  await world.deliver(0, flight(1));
+  await world.deliver(1, flight(1));
+  const ages = new MemoryAgeStore();
+  const atMs = Date.UTC(2026, 0, 1);
+  await ages.write({ sliceId: sliceIdOf(shardIdOf(1)), behindMs: 7_000, atMs });
+  const source = {
+    readAfter: async () => {
+      throw new Error('the stream was read');
+    },
+  };
+  const answer = await world.newQueries({ ages, source }).status();
+  expect(answer).toMatchObject({
+    ok: true,
+    value: {
+      slices: [
+        { behindMs: null, behindAsOf: null },
+        { behindMs: 7_000, behindAsOf: '2026-01-01T00:00:00.000Z' },
+      ],
+    },
   });
 });
