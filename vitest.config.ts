@@ -20,6 +20,9 @@ const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
   },
 });
 
+/** `npm run thorough`: what takes minutes, and need not run where its subject has not changed. */
+const isThorough = process.env['TIDEMARK_THOROUGH'] === '1';
+
 export default defineConfig({
   test: {
     // Vitest alone would leave one core of two idle.
@@ -31,7 +34,7 @@ export default defineConfig({
       project('contract', 60_000),
       project('infra', 120_000, 2),
       project('sim', 120_000),
-      project('mutants', 300_000, 1),
+      ...(isThorough ? [project('schedules', 900_000)] : []),
       project('e2e', 120_000, 3),
     ],
   },

@@ -7,10 +7,12 @@ import {
   CHAIN_LENGTH_MAX,
   FLIP_RESERVE_MS,
   HEAD_WRITE_ATTEMPTS_MAX,
+  RECOVERY_BACKLOG_MS_MAX,
   RECOVERY_LEASE_MS,
   REPLAY_CHUNK_RECORDS,
   RETENTION_GRACE_MS,
   ROLLBACK_GRACE_MS,
+  RUN_BLOCK_BYTES,
   RUN_BYTES_MAX_TO_MERGE,
   RUN_FAN_IN,
   UNSAVED_AGE_MS_MAX,
@@ -20,6 +22,7 @@ export interface Knobs {
   readonly chainLengthMax: number;
   readonly chainBytesMinToCompact: number;
   readonly runFanIn: number;
+  readonly runBlockBytes: number;
   readonly runBytesMaxToMerge: number;
   readonly retentionGraceMs: number;
   readonly replayChunkRecords: number;
@@ -28,12 +31,14 @@ export interface Knobs {
   readonly unsavedAgeMsMax: number;
   readonly rollbackGraceMs: number;
   readonly recoveryLeaseMs: number;
+  readonly recoveryBacklogMsMax: number;
 }
 
 export const DEFAULT_KNOBS: Knobs = {
   chainLengthMax: CHAIN_LENGTH_MAX,
   chainBytesMinToCompact: CHAIN_BYTES_MIN_TO_COMPACT,
   runFanIn: RUN_FAN_IN,
+  runBlockBytes: RUN_BLOCK_BYTES,
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,
   retentionGraceMs: RETENTION_GRACE_MS,
   replayChunkRecords: REPLAY_CHUNK_RECORDS,
@@ -42,4 +47,5 @@ export const DEFAULT_KNOBS: Knobs = {
   unsavedAgeMsMax: UNSAVED_AGE_MS_MAX,
   rollbackGraceMs: ROLLBACK_GRACE_MS,
   recoveryLeaseMs: RECOVERY_LEASE_MS,
+  recoveryBacklogMsMax: RECOVERY_BACKLOG_MS_MAX,
 };

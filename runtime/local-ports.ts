@@ -29,14 +29,26 @@ export function streamPath(dataFolder: string): string {
   return join(dataFolder, 'stream.db');
 }
 
+/** What a process brings along itself. */
+export type ProcessPorts = Pick<TaskPorts, 'clock' | 'nonces' | 'knobs'>;
+
+const OF_THIS_MACHINE: ProcessPorts = {
+  clock: systemClock,
+  nonces: randomNonces,
+  knobs: DEFAULT_KNOBS,
+};
+
 /** Opens the ports of a data folder whose stream exists. */
-export async function openLocalPorts(dataFolder: string): Promise<LocalPorts> {
+export async function openLocalPorts(
+  dataFolder: string,
+  process: ProcessPorts = OF_THIS_MACHINE,
+): Promise<LocalPorts> {
   const database = CheckpointDatabase.open(join(dataFolder, 'checkpoint.db'));
   const source = LocalRecordSource.open(streamPath(dataFolder));
   return {
     heads: new LocalCheckpointStore(database),
     blobs: {
-      items: new LocalItemStore(database, systemClock),
+      items: new LocalItemStore(database, process.clock),
       objects: await FileObjectStore.open(join(dataFolder, 'objects')),
     },
     quarantine: new LocalQuarantineIndex(database),
@@ -45,9 +57,7 @@ export async function openLocalPorts(dataFolder: string): Promise<LocalPorts> {
     suspicions: new LocalSuspicionStore(database),
     source,
     shards: source,
-    clock: systemClock,
-    nonces: randomNonces,
-    knobs: DEFAULT_KNOBS,
+    ...process,
     close() {
       source.close();
       database.close();

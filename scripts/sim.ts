@@ -1,5 +1,5 @@
 /**
- * Runs seeds of the simulation: `npm run sim -- --seeds 200 [--from S] [--minutes M] [--jobs J]`. A failure prints the line that
+ * Runs seeds of the simulation: `npm run sim -- --seeds 200 [--from S | --fresh] [--minutes M] [--jobs J]`. A failure prints the line that
  * runs its seed again; `SIM_SEED=<seed> npm run sim` shows the last events and the smallest scenario that fails alike.
  */
 import { fork } from 'node:child_process';
@@ -27,6 +27,7 @@ interface Tally {
 }
 
 const SHARE = 'TIDEMARK_SIM_SHARE';
+const DAY_MS = 86_400_000;
 /** The smallest scenario of the tries that were made until then is shown. */
 const SHRINK_MS_MAX = 60_000;
 const small = { plan: smallPlan, otherPlans: otherSmallPlans, records: smallRecords };
@@ -44,16 +45,19 @@ async function runAll(): Promise<void> {
       from: { type: 'string', default: '1' },
       minutes: { type: 'string', default: '0' },
       jobs: { type: 'string', default: '2' },
+      fresh: { type: 'boolean', default: false },
     },
   });
   const jobs = Number(values.jobs);
   // As long as the time lasts, unless a number was asked for too.
   const isTimed = values.minutes !== '0' && !process.argv.includes('--seeds');
   const seeds = isTimed ? Number.MAX_SAFE_INTEGER : Math.ceil(Number(values.seeds) / jobs);
+  // Other seeds each day, the same all day.
+  const from = values.fresh ? Math.floor(Date.now() / DAY_MS) * 1_000_000 : Number(values.from);
   const startMs = performance.now();
   const shares = Array.from({ length: jobs }, (_, index) =>
     startShare({
-      from: Number(values.from) + index,
+      from: from + index,
       step: jobs,
       seeds,
       minutes: Number(values.minutes) || Number.MAX_SAFE_INTEGER,

@@ -7,11 +7,12 @@ import { restore } from '../core/checkpoint/restore.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
 import { columnId, matchViews } from '../core/definition/view-match.ts';
 import type { HeadItem } from '../core/ports.ts';
-import { comparePositions, type Position, START } from '../core/position.ts';
+import { comparePositions, countUpTo, type Position, START } from '../core/position.ts';
 import { RunCache } from '../core/query/run-cache.ts';
 import { parseViewRequest } from '../core/query/view-request.ts';
 import { readRows } from '../core/query/view-rows.ts';
 import type { SharedPorts } from './faulty-ports.ts';
+import { harmOf } from './harmful-record.ts';
 import { type EpochFacts, Lineage } from './lineage.ts';
 import {
   differenceOf,
@@ -23,6 +24,9 @@ import {
   type ShardRecount,
 } from './recount.ts';
 import { recordsUpTo, type SimShard, type SimStream } from './sim-stream.ts';
+
+/** Every record that each shard ever took. */
+export type ShardLogs = Pick<SimStream, 'shard' | 'shards'>;
 
 /** A finding: `kind` names the broken promise. */
 export type Report = (kind: string, detail: string) => void;
@@ -36,13 +40,15 @@ const ROWS_MAX = '10000';
 export class Auditor {
   /** By hash: every plan that may be active. */
   readonly #plans: ReadonlyMap<string, Plan>;
-  readonly #stream: SimStream;
+  readonly #stream: ShardLogs;
   /** With blobs as they were written. */
   readonly #stores: SharedPorts;
   /** Infinity: HEADs are known, and nothing else. */
   readonly #auditEvery: number;
   readonly #report: Report;
   readonly #mayForgetPlan: (before: Head) => boolean;
+  readonly #onAnswerWhileHeld: (head: Head) => void;
+  readonly #savesAlways: boolean;
   readonly #heads = new Map<string, Head>();
   readonly #lineage: Lineage;
   /** By slice: the last write of HEAD, and which process fenced the generation that is. */
@@ -54,20 +60,28 @@ export class Auditor {
 
   constructor(
     plans: readonly Plan[],
-    stream: SimStream,
+    stream: ShardLogs,
     stores: SharedPorts,
     auditEvery: number,
     report: Report,
     mayRefuse: () => boolean,
     mayForgetPlan: (before: Head) => boolean,
+    onAnswerWhileHeld: (head: Head) => void,
+    savesAlways: boolean,
   ) {
+    this.#savesAlways = savesAlways;
+    this.#onAnswerWhileHeld = onAnswerWhileHeld;
     this.#plans = new Map(plans.map((plan) => [plan.hash, plan]));
     this.#stream = stream;
     this.#stores = stores;
     this.#auditEvery = auditEvery;
     this.#report = report;
     this.#mayForgetPlan = mayForgetPlan;
-    this.#lineage = new Lineage(this.#plans, stores.blobs, stores.inbox, mayRefuse);
+    const harm = (shardId: string, position: Position) => {
+      const { log } = stream.shard(shardId);
+      return harmOf(log[countUpTo(log, position) - 1]?.data ?? new Uint8Array());
+    };
+    this.#lineage = new Lineage(this.#plans, stores.blobs, stores.inbox, mayRefuse, harm);
   }
 
   /** HEADs that were restored and compared. */
@@ -80,6 +94,15 @@ export class Auditor {
     return this.#heads.get(shardId) ?? null;
   }
 
+  /** How far each shard's slice is, for a person. */
+  standing(): string {
+    const texts = this.#stream.shards.map(({ id, log }) => {
+      const head = this.head(id);
+      return `${id} has ${head?.digest.count ?? 0} of ${log.length} records at epoch ${head?.epoch ?? 0}`;
+    });
+    return texts.join('; ');
+  }
+
   /** To be told of each HEAD that the store has taken. */
   written(item: HeadItem): void {
     const head = parseHead(item);
@@ -87,6 +110,7 @@ export class Auditor {
     this.#heads.set(head.shardId, head);
     this.#lastWrites.set(head.sliceId, { before: before ?? null, head });
     if (before !== undefined) this.#checkSuccession(before, head);
+    if (this.#savesAlways && head.status === 'OPEN') this.#checkSaved(head);
     this.#written++;
     if (this.#auditEvery === Number.POSITIVE_INFINITY) return;
     void this.#follow(head, this.#written % this.#auditEvery === 0);
@@ -106,12 +130,24 @@ export class Auditor {
   }
 
   async #follow(head: Head, audits: boolean): Promise<void> {
+    await this.learn(head);
+    if (audits) await this.audit(head);
+  }
+
+  /** Where the epoch of a HEAD comes from, while what it names is there. */
+  async learn(head: Head): Promise<void> {
     try {
       await this.#lineage.learn(head);
     } catch (fault) {
       this.#report('unreadable state', `${head.sliceId} epoch ${head.epoch}: ${stackOf(fault)}`);
     }
-    if (audits) await this.audit(head);
+  }
+
+  /** The stores or the stream are others from now on: HEADs may be older, and logs shorter. */
+  forget(): void {
+    this.#heads.clear();
+    this.#lastWrites.clear();
+    this.#recounts.clear();
   }
 
   /** The mapping was told that all up to `last` is done. */
@@ -119,6 +155,11 @@ export class Auditor {
     const head = this.head(shard.id);
     if (head !== null && comparePositions(last, head.delivered) <= 0) return;
     this.#report('answered before it was durable', `${shard.id} up to ${last.sequenceNumber}`);
+  }
+
+  /** Records that its epoch put aside unread, with the reason. */
+  condemnedAt(head: Head): ReadonlyMap<string, string> {
+    return this.#lineage.of(head).condemned;
   }
 
   /** What a HEAD's epoch must hold. */
@@ -160,8 +201,17 @@ export class Auditor {
     }
   }
 
+  /** Where nothing may wait unsaved, HEAD answers for nothing that its epoch does not hold. */
+  #checkSaved({ sliceId, cursor, delivered }: Head): void {
+    if (comparePositions(cursor, delivered) === 0) return;
+    this.#report('answered without a checkpoint', `${sliceId} up to ${delivered.sequenceNumber}`);
+  }
+
   #checkSuccession(before: Head, head: Head): void {
     const { sliceId } = head;
+    if (isAnswerOnly(before, head) && before.status === 'RECOVERING') {
+      this.#onAnswerWhileHeld(head);
+    }
     if (comparePositions(head.delivered, before.delivered) < 0) {
       this.#report('delivered went back', sliceId);
     }
@@ -245,6 +295,12 @@ export class Auditor {
       }),
     );
   }
+}
+
+/** `head` answers for more than `before` did, and nothing else. */
+function isAnswerOnly(before: Head, head: Head): boolean {
+  const isSame = head.epoch === before.epoch && head.generation === before.generation;
+  return isSame && comparePositions(head.delivered, before.delivered) > 0;
 }
 
 export type FoundRows = ReadonlyMap<string, { readonly values: Record<string, unknown> }>;

@@ -35,6 +35,8 @@ export class Connection {
   /** Epochs that writes of this invocation completed and could know of, whatever became of the first answers. */
   readonly epochsCompleted = new Set<string>();
   readonly #sentBy = new WeakMap<object, number>();
+  /** What its process has computed since its last call, in virtual time: the next one leaves so much later. */
+  #workMs = 0;
 
   constructor(actor: string, wire: Wire, onCrash: (() => void) | null) {
     this.actor = actor;
@@ -61,10 +63,21 @@ export class Connection {
     return this.#sentBy.get(request) === this.invocation;
   }
 
+  /** Its process computes for so long. */
+  work(forMs: number): void {
+    this.#workMs += forMs;
+  }
+
   call<T>(call: Call<T>): Promise<T> {
+    // What killed the process may have a few more lines to run.
+    if (this.#state === 'dead') return new Promise<T>(() => {});
     const { operation, key } = call;
     const fate = this.#wire.faults.fateOf(this.actor, `${operation} ${key}`);
-    const { requestMs, answerMs, longMs } = fate;
+    const workMs = this.#workMs;
+    this.#workMs = 0;
+    const requestMs = fate.requestMs + workMs;
+    const longMs = fate.longMs + workMs;
+    const { answerMs } = fate;
     return new Promise<T>((resolve, reject) => {
       const refuse = (why: string, afterMs: number) => {
         const fault = new TransientFault(`${operation} ${key}: ${why}`);
@@ -133,10 +146,15 @@ export class Connection {
     this.#held = [];
   }
 
-  #crash(call: Call<unknown>): void {
+  /** Something kills the process. */
+  die(of: string): void {
     if (this.#onCrash === null || this.#state === 'dead') return;
-    this.#note(call, 'CRASH');
+    this.#wire.trace.add(this.actor, 'DIED', '', of);
     this.#onCrash();
+  }
+
+  #crash(call: Call<unknown>): void {
+    this.die(`at ${call.operation} ${call.key}`);
   }
 
   #answer(call: Call<unknown>, outcome: string, afterMs: number, settle: () => void): void {

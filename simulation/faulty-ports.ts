@@ -18,6 +18,8 @@ export interface ProcessHabits {
   readonly nowMs: () => number;
   readonly random: Random;
   readonly knobs: Partial<Knobs>;
+  /** What it takes to make a base, before it is written. */
+  readonly baseMs: number;
   /** A write of HEAD was applied: true if it completed an epoch. */
   readonly onHeadWritten: (item: HeadItem) => boolean;
 }
@@ -40,7 +42,7 @@ export function faultyPorts(
     ...(wrapped as unknown as SharedPorts),
     blobs: {
       items: overConnection('items', items, connection),
-      objects: overConnection('objects', objects, connection),
+      objects: overConnection('objects', objects, connection, habits.baseMs),
     },
     clock: { nowMs: habits.nowMs },
     nonces: drawnNonces(habits.random),
@@ -90,7 +92,12 @@ const MAY_BE_LATE = new Set([
   'quarantine.put',
 ]);
 
-function overConnection<T extends object>(port: string, store: T, connection: Connection): T {
+function overConnection<T extends object>(
+  port: string,
+  store: T,
+  connection: Connection,
+  baseMs = 0,
+): T {
   const methods = new Map<string | symbol, unknown>();
   return new Proxy(store, {
     get(target, name) {
@@ -104,6 +111,9 @@ function overConnection<T extends object>(port: string, store: T, connection: Co
         const sent = given.map(asSent);
         checkSizes(port, sent);
         if (operation === 'heads.writeHead') connection.sends(sent[0] as HeadItem);
+        if (operation === 'objects.create' && String(sent[0]).includes('/base/')) {
+          connection.work(baseMs);
+        }
         const apply = () => Reflect.apply(method, target, sent) as Promise<unknown>;
         return connection.call({ operation, key: keyOf(sent[0]), mayBeLate, apply });
       };

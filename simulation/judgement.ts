@@ -11,7 +11,7 @@ import {
 } from '../core/faults.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { ThrownFault } from './lambda-environment.ts';
-import type { Scenario } from './scenario.ts';
+import type { CallFaultKind, Scenario } from './scenario.ts';
 
 export interface Circumstances {
   /** How long an epoch stays readable at least. */
@@ -45,11 +45,54 @@ export function keptMsOf({ knobs, clockSkewMsMax, incidents }: Scenario): number
   return graceMs - 2 * clockSkewMsMax - jumpsMsOf({ incidents });
 }
 
+/** How long a rollback goes on from where its plan was left, whatever the clocks say; what comes garbled twice is taken for damaged. */
+export function rollbackMsMinOf(scenario: Scenario): number {
+  if (scenario.callFaults.some(({ kind }) => kind === 'garbled')) return Number.NEGATIVE_INFINITY;
+  const { rollbackGraceMs } = { ...DEFAULT_KNOBS, ...scenario.knobs };
+  return rollbackGraceMs - 2 * scenario.clockSkewMsMax - jumpsMsOf(scenario);
+}
+
 /** How far jumps put two clocks apart at most. */
-export function jumpsMsOf({ incidents }: Pick<Scenario, 'incidents'>): number {
+function jumpsMsOf({ incidents }: Pick<Scenario, 'incidents'>): number {
   const jumpsMs = incidents.reduce(
     (sum, incident) => sum + (incident.kind === 'clock-jump' ? Math.abs(incident.byMs) : 0),
     0,
   );
   return 2 * jumpsMs;
 }
+
+/** Age of the oldest record that a recovery has yet to replay, up to which deliveries to others may be answered for. */
+export function backlogMsMaxOf(scenario: Scenario): number {
+  const { recoveryBacklogMsMax } = { ...DEFAULT_KNOBS, ...scenario.knobs };
+  const clockErrorMs = 2 * scenario.clockSkewMsMax + jumpsMsOf(scenario);
+  return recoveryBacklogMsMax + clockErrorMs + lateMsMaxOf(scenario);
+}
+
+/** How long after a process has decided to write, what it writes may arrive. */
+function lateMsMaxOf({ callFaults, zombieRate, functionTimeoutMs }: Scenario): number {
+  const isLate = callFaults.some(({ kind }) => LATE.has(kind));
+  return (isLate || zombieRate > 0 ? LATE_MS_MAX : 0) + functionTimeoutMs;
+}
+
+const LATE: ReadonlySet<CallFaultKind> = new Set(['slow', 'applied-late', 'freeze', 'answer-lost']);
+/** Longer than a zombie stands still, and than any call takes. */
+const LATE_MS_MAX = 2_400_000;
+
+/** Where an environment ends well and cannot take back its note, it looks as if it had died. */
+export function leavesNotes({ callFaults, incidents }: Scenario): boolean {
+  return (
+    callFaults.some(({ call }) => 'suspicions.write'.startsWith(call)) ||
+    incidents.some((incident) => incident.kind === 'partition' && incident.port === '')
+  );
+}
+
+/** Within so long of its arrival a record is in a checkpoint, once nothing goes wrong any more. */
+export function freshMsMaxOf(scenario: Scenario): number {
+  const { knobs, tickEveryMs, batchWindowMs } = scenario;
+  const unsavedMs = knobs.unsavedAgeMsMax ?? DEFAULT_KNOBS.unsavedAgeMsMax;
+  // A clock that was set back makes it twice as long at most.
+  return batchWindowMs + 2 * unsavedMs + 2 * tickEveryMs + INVOCATIONS_MS;
+}
+
+/** For a few invocations, of which some may lose their race. */
+const INVOCATIONS_MS = 30_000;

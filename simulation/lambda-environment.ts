@@ -30,6 +30,8 @@ export interface EnvironmentHabits {
   readonly random: Random;
   readonly onFault: (thrown: ThrownFault) => void;
   readonly report: (kind: string, detail: string) => void;
+  /** An environment died, or is left behind in the middle of its work. */
+  readonly onEnd: () => void;
 }
 
 const ZOMBIE_MS_MAX = 1_200_000;
@@ -77,6 +79,7 @@ export class LambdaEnvironment {
   }
 
   kill(): void {
+    if (this.isAlive) this.#habits.onEnd();
     this.connection.kill();
     this.#onDeath();
   }
@@ -138,7 +141,9 @@ export class LambdaEnvironment {
   #leaveBehind(): void {
     const { random, zombieRate } = this.#habits;
     this.#isZombie = random.chance(zombieRate);
-    if (this.#isZombie) this.connection.freeze(random.below(ZOMBIE_MS_MAX));
-    else this.kill();
+    if (this.#isZombie) {
+      this.#habits.onEnd();
+      this.connection.freeze(random.below(ZOMBIE_MS_MAX));
+    } else this.kill();
   }
 }

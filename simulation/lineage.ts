@@ -12,6 +12,7 @@ import type { Position } from '../core/position.ts';
 import { isLedgerKeyOf, ledgerStanding } from '../core/state/ledger-standing.ts';
 import { type ClosedEntry, SliceImage } from '../core/state/slice-image.ts';
 import type { QuarantineEntry } from '../core/state/state-change.ts';
+import type { Harm } from './harmful-record.ts';
 import { type PlanSpan, type Redriven, recordId } from './recount.ts';
 
 export interface EpochFacts {
@@ -26,7 +27,7 @@ export interface EpochFacts {
 
 const NONE: EpochFacts = { redriven: [], plans: [], condemned: new Map(), text: '' };
 /** What the core itself decides about a record; no rule about records gives these reasons. */
-const UNREAD = 'kills-its-environment';
+const UNREAD = new Set(['kills-its-environment', 'fold-failed']);
 
 export interface SoundStores {
   readonly items: BlobStore;
@@ -39,18 +40,24 @@ export class Lineage {
   readonly #blobs: SoundStores;
   readonly #inbox: Inbox;
   readonly #mayRefuse: () => boolean;
+  readonly #harmOf: (shardId: string, position: Position) => Harm | null;
   /** By the nonce of the epoch's delta. */
   readonly #facts = new Map<string, EpochFacts>();
   readonly #byNumber = new Map<string, EpochFacts>();
 
-  /** `mayRefuse`: whether a slice's owner may have found a run that it could not read, and refused for it. */
+  /**
+   * `mayRefuse`: whether a slice's owner may have found a run that it could not read, and refused for it. `harmOf`: whether
+   * a record harms whoever folds it; so would one that asks for it back.
+   */
   constructor(
     plans: ReadonlyMap<string, Plan>,
     blobs: SoundStores,
     inbox: Inbox,
     mayRefuse: () => boolean,
+    harmOf: (shardId: string, position: Position) => Harm | null,
   ) {
     this.#mayRefuse = mayRefuse;
+    this.#harmOf = harmOf;
     this.#plans = plans;
     this.#blobs = blobs;
     this.#inbox = inbox;
@@ -108,9 +115,15 @@ export class Lineage {
       const requests = await this.#inbox.list(head.sliceId, null, 10_000);
       const request = requests.find((each) => each.id === id);
       if (request === undefined) throw new Error(`request ${id} is done and was never made`);
-      for (const record of request.records) {
+      const harms = request.records.map((record) =>
+        this.#harmOf(head.shardId, positionOfId(record)),
+      );
+      // A request that kills is given up as a whole.
+      const mayRefuse = this.#mayRefuse() || harms.includes('kills');
+      for (const [index, record] of request.records.entries()) {
         const position = positionOfId(record);
-        if (this.#mayRefuse() && !cameBack(position, ledger)) continue;
+        if (harms[index] !== null) continue;
+        if (mayRefuse && !cameBack(position, ledger)) continue;
         redriven.push({ afterCount: head.digest.count, ...position });
       }
     }
@@ -124,7 +137,7 @@ function cameBack(position: Position, ledger: readonly ClosedEntry[]): boolean {
 }
 
 function condemnedBy(quarantined: readonly QuarantineEntry[]): Map<string, string> {
-  const unread = quarantined.filter(({ reason }) => reason === UNREAD);
+  const unread = quarantined.filter(({ reason }) => UNREAD.has(reason));
   return new Map(unread.map((record) => [recordId(record), record.reason]));
 }
 

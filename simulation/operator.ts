@@ -2,7 +2,7 @@
  * The operator, and bad luck: carries out the incidents of a scenario, each at its time.
  */
 import { parseBlobKey } from '../core/checkpoint/names.ts';
-import { quarantineId, requestId } from '../core/ports.ts';
+import { type QuarantinedRecord, quarantineId, requestId } from '../core/ports.ts';
 import { START } from '../core/position.ts';
 import type { Auditor } from './auditor.ts';
 import type { Wire } from './connection.ts';
@@ -23,10 +23,13 @@ export interface OperatorDeps {
   readonly blobs: { readonly items: DamageableBlobs; readonly objects: DamageableBlobs };
   readonly trimsForFallback: boolean;
   readonly batchRecordsMax: number;
+  readonly resendRate: number;
   readonly nowMs: () => number;
+  /** The stream's own clock. */
+  readonly arrivalMs: () => number;
   /** Takes the faults of what goes on by itself. */
   readonly act: (work: Promise<unknown>) => void;
-  readonly replaceMapping: (from: 'LATEST' | 'TRIM_HORIZON', afterMs: number) => void;
+  readonly replaceMapping: (replacement: Extract<Incident, { kind: 'mapping-replaced' }>) => void;
   /** Makes a plan the active one. */
   readonly activate: (plan: number) => Promise<void>;
   /** Sets the clock of a process; null: of all, those too that begin later. */
@@ -35,6 +38,7 @@ export interface OperatorDeps {
 
 const SHARDS_MAX = 10;
 const LISTED_MAX = 1_000;
+const RESEND_MS_MAX = 30_000;
 /** A little more than after which the core looks for a gap. */
 const SILENCE_MS = 11_000;
 
@@ -126,14 +130,14 @@ export class Operator {
         wire.faults.partition(pool.pick()?.name ?? '', incident.port, incident.durationMs);
         return;
       case 'mapping-replaced':
-        replaceMapping(incident.from, incident.afterMs);
+        replaceMapping(incident);
         return;
     }
   }
 
   /** Asks for some quarantined records back, of whatever timeline, some of them again. */
   async #redrive(): Promise<void> {
-    const { shared, random, wire, nowMs } = this.#deps;
+    const { shared, random, wire, nowMs, resendRate, act } = this.#deps;
     const listed = await shared.quarantine.list(null, LISTED_MAX);
     if (listed.length === 0) return;
     const { sliceId } = random.pick(listed);
@@ -143,6 +147,16 @@ export class Operator {
     const id = requestId(nowMs(), nonce);
     await shared.inbox.put({ id, sliceId, records, done: null });
     wire.trace.add('operator', 'redrive', sliceId, id);
+    const again = listed.filter((record) => records.includes(quarantineId(record)));
+    for (const record of again) if (random.chance(resendRate)) act(this.#resend(record));
+  }
+
+  /** A producer whose record came back sends it once more: its id is known by then, or not yet. */
+  async #resend({ partitionKey, data }: QuarantinedRecord): Promise<void> {
+    const { random, wire, stream, arrivalMs } = this.#deps;
+    await wire.time.sleep(random.below(RESEND_MS_MAX));
+    const { sequenceNumber } = stream.put(partitionKey, data, arrivalMs());
+    wire.trace.add('producer', 'put after a redrive', partitionKey, sequenceNumber.slice(-24));
   }
 
   /**
@@ -152,7 +166,7 @@ export class Operator {
   async #damage(shard: SimShard, count: number): Promise<void> {
     const { auditor, blobs, random, wire } = this.#deps;
     const head = auditor.head(shard.id);
-    if (head === null || this.#damaged.has(head.sliceId)) return;
+    if (head === null) return;
     this.#damaged.add(head.sliceId);
     for (const store of [blobs.items, blobs.objects]) {
       const keys = (await store.list(`${head.sliceId}/`, null, LISTED_MAX)).map(({ key }) => key);

@@ -6,6 +6,7 @@
 import { encodeText } from '../core/bytes.ts';
 import { HEARTBEAT_TEXT } from '../core/state/heartbeat.ts';
 import type { Wire } from './connection.ts';
+import { withHarm } from './harmful-record.ts';
 import type { Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import type { SimStream } from './sim-stream.ts';
@@ -41,6 +42,12 @@ export async function produce(
     const record = beats
       ? { partitionKey: `beat ${random.below(16)}`, data: HEARTBEAT }
       : generate(random, epochMs + time.nowMs);
+    const harm = scenario.harmful.find(({ record: index }) => index === count)?.harm;
+    if (harm !== undefined) {
+      const data = withHarm(record.data, harm);
+      put({ ...record, data }, `put one that ${harm}`);
+      continue;
+    }
     put(record, 'put');
     while (random.chance(scenario.producerRetryRate)) {
       await time.sleep(1 + random.below(2_000));

@@ -6,7 +6,10 @@ import type { Head } from '../core/checkpoint/head.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
 import type { AnswerRow, ViewAnswer } from '../core/query/view-answer.ts';
 import { type Auditor, differenceOfView, type FoundRows } from './auditor.ts';
-import { mergeRecounts, rowId } from './recount.ts';
+import { hasReached, type Question, spanOf } from './question.ts';
+import { mergeRecounts, recountShard, rowId } from './recount.ts';
+import { calendarOf, windowAt } from './recount-time.ts';
+import type { SimShard } from './sim-stream.ts';
 
 /** One HEAD of each slice. */
 type Epochs = readonly Head[];
@@ -23,30 +26,38 @@ export function combinationsOf(seen: ReadonlyMap<string, readonly Head[]>): Epoc
   return combinations;
 }
 
+/** An answer, and what it is an answer to. */
+export interface Answered {
+  readonly plan: Plan;
+  readonly view: ViewPlan;
+  readonly question: Question;
+  readonly pages: readonly ViewAnswer[];
+  /** What the stream held when the question was asked. */
+  readonly standing: readonly ShardStanding[];
+}
+
+export interface ShardStanding {
+  readonly shard: SimShard;
+  readonly records: number;
+}
+
 /** Null if all pages of an answer are right for one of the combinations; else what differs from the last. */
 export function differenceOfAnswer(
-  plan: Plan,
-  view: ViewPlan,
-  pages: readonly ViewAnswer[],
+  answered: Answered,
   combinations: readonly Epochs[],
   auditor: Auditor,
 ): string | null {
   let difference: string | null = 'no epochs were seen';
   for (const epochs of combinations) {
-    difference = differenceAt(plan, view, pages, epochs, auditor);
+    difference = differenceAt(answered, epochs, auditor);
     if (difference === null) return null;
   }
   const seen = combinations.at(-1)?.map(({ sliceId, epoch }) => `${sliceId}@${epoch}`);
   return `${difference} (epochs ${seen?.join(', ')})`;
 }
 
-function differenceAt(
-  plan: Plan,
-  view: ViewPlan,
-  pages: readonly ViewAnswer[],
-  epochs: Epochs,
-  auditor: Auditor,
-): string | null {
+function differenceAt(answered: Answered, epochs: Epochs, auditor: Auditor): string | null {
+  const { plan, view, question, pages } = answered;
   const recounts = epochs.map((head) => auditor.recountAt(head));
   const rows = pages.flatMap((page) => page.rows);
   const revision = epochs.reduce((sum, { epoch }) => sum + epoch, 0);
@@ -56,7 +67,8 @@ function differenceAt(
   // An answer that names what it could not read lacks it; ordered by value, its rows move between pages then.
   const isWhole = pages.every(({ damaged }) => damaged === undefined);
   if (isWhole && found.size !== rows.length) return 'a row was answered twice';
-  const expected = mergeRecounts(plan, recounts).get(view.name);
+  const all = mergeRecounts(plan, recounts).get(view.name);
+  const expected = new Map([...(all ?? [])].filter(([, row]) => question.selects(row)));
   const difference = isWhole ? differenceOfView(view, expected, found) : null;
   if (difference !== null) return difference;
   const known = recounts
@@ -69,10 +81,46 @@ function differenceAt(
     const from = begun.map((recount) => recount.seenBy(plan).get(view.name)?.wholeFromMs[index]);
     return Math.max(Number.NEGATIVE_INFINITY, ...from.map((ms) => ms ?? Number.POSITIVE_INFINITY));
   });
+  const { firstStartMs, lastEndMs } = spanOf(question, view, plan.zone);
+  const reached = hasReached(question, epochs);
   for (const page of pages) {
     const wrong =
-      untruthOf(page, view, lowestMs, epochs) ?? claimOf(page, view, wholeFromMs, begun.length);
+      untruthOf(page, view, lowestMs, epochs) ??
+      claimOf(page, view, wholeFromMs, begun.length, firstStartMs);
     if (wrong !== null) return wrong;
+    if (page.reached !== reached) return `reached: ${page.reached}, not ${reached}`;
+    if (!page.complete) continue;
+    const isOpen = Number.isFinite(lastEndMs) && lastEndMs > (lowestMs ?? -Infinity);
+    if (isOpen && view.window.kind !== 'all')
+      return 'complete, although windows before end are open';
+  }
+  return lowestMs === null ? null : openRecordOf(answered, epochs);
+}
+
+/**
+ * A record that was in the stream when the question was asked, in a shard of which nothing is folded yet, and that will fold
+ * into a window which the answer's watermark calls closed. A shard whose slice has a watermark can have none: a record
+ * before that is late.
+ */
+function openRecordOf({ plan, view, pages, standing }: Answered, epochs: Epochs): string | null {
+  const { watermark } = pages[0] as ViewAnswer;
+  if (watermark === null || view.window.kind === 'all') return null;
+  const watermarkMs = Date.parse(watermark);
+  for (const { shard, records } of standing) {
+    const epoch = epochs.find(({ shardId }) => shardId === shard.id);
+    if (epoch === undefined || epoch.digest.count > 0) continue;
+    let found: string | null = null;
+    recountShard(plan, shard.log.slice(shard.trimmed, records), [], {
+      observe: ({ record, outcome, judged, lateFor }) => {
+        if (outcome !== 'folded' || judged === null || lateFor.includes(view)) return;
+        if (view.category !== null && view.category !== judged.category) return;
+        const { endMs } = windowAt(view.window, calendarOf(plan.zone), judged.timeMs);
+        if (endMs <= watermarkMs) found ??= record.sequenceNumber;
+      },
+    });
+    if (found !== null) {
+      return `its watermark is ${watermark}, but record ${found} of ${shard.id}, which has folded nothing, belongs before it`;
+    }
   }
   return null;
 }
@@ -83,11 +131,14 @@ function claimOf(
   view: ViewPlan,
   wholeFromMs: readonly number[],
   begunCount: number,
+  firstStartMs: number,
 ): string | null {
   for (const [index, { name }] of view.aggregates.entries()) {
     const fromMs = wholeFromMs[index] as number;
     if (fromMs === Number.NEGATIVE_INFINITY) continue;
-    if (complete) return `complete, although '${name}' was not there from the start`;
+    if (complete && firstStartMs < fromMs) {
+      return `complete, although '${name}' was not there from the start`;
+    }
     const expected = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : null;
     // A slice that has no record yet may not have gone over.
     const isSaid = name in wholeSince && [expected, null].includes(wholeSince[name] ?? null);

@@ -3,7 +3,7 @@
  * images and caches that a query environment has. Each answer is checked against the HEADs that came to it meanwhile.
  */
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
-import type { Plan } from '../core/definition/plan.ts';
+import type { Plan, ViewPlan } from '../core/definition/plan.ts';
 import type { CheckpointStore, HeadItem } from '../core/ports.ts';
 import { comparePositions, type Position } from '../core/position.ts';
 import type { QuarantineList } from '../core/query/quarantine-list.ts';
@@ -15,9 +15,11 @@ import type { TaskPorts } from '../core/task/slice-task.ts';
 import { createQueryHandler, type QueryHandler } from '../functions/query/handler.ts';
 import type { Auditor, Report } from './auditor.ts';
 import type { Connection, Wire } from './connection.ts';
+import { drawQuestion, EVERYTHING, type Question } from './question.ts';
 import type { Random } from './random.ts';
 import { combinationsOf, differenceOfAnswer, waitingOf } from './reader-check.ts';
 import { recordId } from './recount.ts';
+import { calendarOf, windowAt } from './recount-time.ts';
 import type { SimStream } from './sim-stream.ts';
 
 export interface ReaderDeps {
@@ -27,6 +29,7 @@ export interface ReaderDeps {
   readonly stream: SimStream;
   readonly auditor: Auditor;
   readonly random: Random;
+  readonly nowMs: () => number;
   /** Retention keeps what a question needs for this long; one that takes longer may find blobs gone. */
   readonly keptMs: number;
   /** Something stored is damaged: until it is found and recovered from, there may be no answer. */
@@ -54,6 +57,9 @@ export class Reader {
   /** By slice: what the last status said. */
   readonly #cursors = new Map<string, { readonly timeline: number; readonly cursor: Position }>();
   #answers = 0;
+  #isStopped = false;
+  #running: Promise<void> = Promise.resolve();
+  #wasToldOfDamage = false;
   /** When the first page of the question at hand was asked for. */
   #askedMs = 0;
   /** Garbled answers until a question failed for the last time. */
@@ -67,10 +73,6 @@ export class Reader {
     this.#ask = createQueryHandler(new Queries(this.#plan, this.#ports));
   }
 
-  get plan(): Plan {
-    return this.#plan;
-  }
-
   /** The query function was deployed anew. */
   adopt(plan: Plan): void {
     if (plan === this.#plan) return;
@@ -78,37 +80,63 @@ export class Reader {
     this.#ask = createQueryHandler(new Queries(plan, this.#ports));
   }
 
+  /** One of the views, at random. */
+  pick(views: readonly ViewPlan[]): ViewPlan {
+    return this.#deps.random.pick(views);
+  }
+
   /** Answers that were checked. */
   get answerCount(): number {
     return this.#answers;
   }
 
-  /** Asks on and on, with so much time between two questions on average. */
-  async run(everyMs: number): Promise<never> {
-    const { random, wire, activePlan } = this.#deps;
-    for (;;) {
+  /** Asks until it is stopped, with so much time between two questions on average. */
+  run(everyMs: number): Promise<void> {
+    this.#running = this.#run(everyMs);
+    return this.#running;
+  }
+
+  async #run(everyMs: number): Promise<void> {
+    const { random, wire, stream, nowMs, activePlan } = this.#deps;
+    while (!this.#isStopped) {
       await wire.time.sleep(1 + random.below(2 * everyMs));
       this.adopt(activePlan());
       const kind = random.below(10);
       if (kind === 0) await this.askStatus();
       else if (kind === 1) await this.askQuarantine();
-      else await this.askView(random.pick(this.#plan.views).name, random.pick(PAGE_ROWS));
+      else {
+        const view = random.pick(this.#plan.views);
+        const question = drawQuestion(view, stream, nowMs(), random);
+        await this.askView(view, random.pick(PAGE_ROWS), question);
+      }
     }
   }
 
-  /** The whole view; false if the question got no answer. */
-  async askView(name: string, limit: number): Promise<boolean> {
-    const { auditor, random, wire } = this.#deps;
+  /** Asks nothing more by itself; resolves when it has done with the question at hand. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    return this.#running;
+  }
+
+  /** All that `asked` selects of a view; false if the question got no answer. */
+  async askView(view: ViewPlan, limit: number, asked: Question = EVERYTHING): Promise<boolean> {
+    return (await this.#askPages(view, limit, asked)) !== null;
+  }
+
+  async #askPages(view: ViewPlan, limit: number, asked: Question): Promise<ViewAnswer[] | null> {
+    const { auditor, random, wire, stream } = this.#deps;
     const plan = this.#plan;
-    const view = plan.views.find((each) => each.name === name) as Plan['views'][number];
+    const { name } = view;
     const order = random.chance(0.2) ? this.#drawOrder(view) : null;
     const question = new URLSearchParams({ limit: String(limit) });
     if (order !== null) question.set('order', order);
+    for (const [parameter, value] of asked.parameters) question.append(parameter, value);
+    const standing = stream.shards.map((shard) => ({ shard, records: shard.log.length }));
     this.#seen.clear();
     const pages: ViewAnswer[] = [];
     for (;;) {
       const page = await this.#get<ViewAnswer>(`/v1/views/${name}`, question, pages.length === 0);
-      if (page === null) return false;
+      if (page === null) return null;
       pages.push(page);
       if (page.next === null) break;
       question.set('next', page.next);
@@ -116,11 +144,66 @@ export class Reader {
       if (random.chance(PEEKING_RATE)) await this.#peek(name);
     }
     this.#answers++;
-    if (!this.#deps.checks) return true;
-    const combinations = combinationsOf(this.#seen);
-    const difference = differenceOfAnswer(plan, view, pages, combinations, auditor);
-    if (difference !== null) this.#wrong(`${name}: ${difference}`);
+    if (!this.#deps.checks) return pages;
+    const answered = { plan, view, question: asked, pages, standing };
+    const difference = differenceOfAnswer(answered, combinationsOf(this.#seen), auditor);
+    if (difference !== null) this.#wrong(`${name} ${question}: ${difference}`);
+    return pages;
+  }
+
+  /**
+   * Once nothing goes wrong any more and every record is in: the whole view, and what of it has closed; false if there was no
+   * answer. `isWhole`: no records are lost, so that answers must say that they are complete.
+   */
+  async askLast(view: ViewPlan, isWhole: boolean): Promise<boolean> {
+    const { isDamaged, random, checks, report } = this.#deps;
+    const closed = this.#closedPart(view);
+    const pages = await this.#askPages(view, random.pick(PAGE_ROWS), closed ?? EVERYTHING);
+    if (pages === null) return false;
+    // What is asked without `end` is a question of its own where there are windows.
+    if (view.window.kind !== 'all' && !(await this.askView(view, ALL))) return false;
+    if (!checks || isDamaged()) return true;
+    const named = pages.find(({ damaged }) => damaged !== undefined)?.damaged;
+    if (named !== undefined) {
+      // What came garbled once may lie in a cache: until it is found out.
+      if (this.#wasToldOfDamage) report('sound runs are called damaged', JSON.stringify(named));
+      this.#wasToldOfDamage = true;
+      return false;
+    }
+    this.#wasToldOfDamage = false;
+    const isLess = pages.some(({ complete }) => !complete);
+    if (isWhole && closed !== null && isLess && !this.#beganLater(view)) {
+      report('an answer is not complete', `${this.#connection.actor} ${view.name}`);
+    }
     return true;
+  }
+
+  /** The windows before the one that the lowest watermark lies in; null if that is not known. */
+  #closedPart(view: ViewPlan): Question | null {
+    const { auditor, stream } = this.#deps;
+    const heads = stream.shards.flatMap(({ id }) => auditor.head(id) ?? []);
+    const known = heads.filter(({ digest }) => digest.count > 0).map((head) => head.watermarkMs);
+    const lowestMs = Math.min(...known);
+    if (view.window.kind === 'all') return EVERYTHING;
+    if (!Number.isFinite(lowestMs)) return null;
+    const { startMs: endMs } = windowAt(view.window, calendarOf(this.#plan.zone), lowestMs);
+    return {
+      ...EVERYTHING,
+      parameters: [['end', new Date(endMs).toISOString()]],
+      selects: ({ windowStartMs }) => windowStartMs === null || windowStartMs < endMs,
+      endMs,
+    };
+  }
+
+  /** A slice has the view since a change of plan only. */
+  #beganLater({ name }: ViewPlan): boolean {
+    const { auditor, stream } = this.#deps;
+    return stream.shards.some(({ id }) => {
+      const head = auditor.head(id);
+      if (head === null || head.digest.count === 0) return false;
+      const seen = auditor.recountAt(head).seenBy(this.#plan).get(name);
+      return seen === undefined || seen.wholeFromMs.some((ms) => ms > Number.NEGATIVE_INFINITY);
+    });
   }
 
   /** Somebody else asks between two pages: the warm images move on. */

@@ -3,6 +3,7 @@
  * can be made of it by leaving things out. What is drawn while it runs comes from `seed` too.
  */
 import { DEFAULT_KNOBS, type Knobs } from '../core/knobs.ts';
+import type { Harm } from './harmful-record.ts';
 import { Random } from './random.ts';
 
 /**
@@ -44,11 +45,12 @@ export type Incident = { readonly atMs: number } & (
   /** The clock of one environment is set, or those of all processes: as on one machine. The stream's own is right. */
   | { readonly kind: 'clock-jump'; readonly byMs: number; readonly of: 'environment' | 'all' }
   | { readonly kind: 'partition'; readonly port: string; readonly durationMs: number }
-  /** The mapping is deleted, and made again after a while. */
+  /** The mapping is deleted, and made again after a while; `fresh`: no environment of before is left then. */
   | {
       readonly kind: 'mapping-replaced';
       readonly from: 'LATEST' | 'TRIM_HORIZON';
       readonly afterMs: number;
+      readonly fresh?: boolean;
     }
   /** Records that a slice still needs are trimmed: it must stop, and say so. */
   | { readonly kind: 'trim-too-much' }
@@ -82,6 +84,13 @@ export interface Scenario {
   readonly delayMsMax: number;
   readonly clockSkewMsMax: number;
   readonly stateBytesMax: number;
+  /** What computing takes: of each record that is folded or redriven, and of each base. */
+  readonly foldMs: number;
+  readonly baseMs: number;
+  /** Records that harm their environments, by index. */
+  readonly harmful: readonly { readonly record: number; readonly harm: Harm }[];
+  /** Share of redriven records that their producer sends again afterwards. */
+  readonly resendRate: number;
   readonly shortReadRate: number;
   readonly emptyReadRate: number;
   /** An auditor looks at every n-th HEAD. */
@@ -99,7 +108,7 @@ export function drawScenario(seed: number): Scenario {
   const horizonMs = Math.max(30_000, records * paceMs);
   const isCalm = random.chance(0.1);
   const damages = !isCalm && random.chance(0.3);
-  const drawn: Scenario = {
+  const drawn: Omit<Scenario, keyof Habits> = {
     seed,
     shards: random.between(1, 4),
     environments: random.between(1, 5),
@@ -132,9 +141,39 @@ export function drawScenario(seed: number): Scenario {
           (a, b) => a.atMs - b.atMs,
         ),
   };
+  const habits = drawHabits(drawn, random.fork('habits'));
+  const more = isCalm ? [] : drawHardships(random.fork('hardships'), horizonMs, damages);
+  const incidents = [...drawn.incidents, ...more].sort((a, b) => a.atMs - b.atMs);
+  const garbles = !isCalm && random.fork('garbles').chance(0.08);
+  const callFaults = garbles ? [...drawn.callFaults, GARBLED_RUNS] : drawn.callFaults;
   // A rollback rewinds to a checkpoint of before, and what comes after that must still be there when it does.
-  const changesPlan = drawn.incidents.some(({ kind }) => kind === 'change-plan');
-  return changesPlan ? { ...drawn, trimsForFallback: true } : drawn;
+  const changesPlan = incidents.some(({ kind }) => kind === 'change-plan');
+  const trimsForFallback = drawn.trimsForFallback || changesPlan;
+  return { ...drawn, ...habits, callFaults, incidents, trimsForFallback };
+}
+
+type Habits = Pick<Scenario, 'foldMs' | 'baseMs' | 'harmful' | 'resendRate'>;
+
+/** What an owner has to do between two writes must fit into an invocation, and into a lease, with room to spare. */
+const WORK_SHARE = 4;
+
+function drawHabits(
+  { knobs, records, functionTimeoutMs, batchRecordsMax }: Omit<Scenario, keyof Habits>,
+  random: Random,
+): Habits {
+  const { recoveryLeaseMs, replayChunkRecords } = { ...DEFAULT_KNOBS, ...knobs };
+  const workMsMax = Math.floor(Math.min(functionTimeoutMs, recoveryLeaseMs) / WORK_SHARE);
+  const chunkRecords = Math.max(batchRecordsMax, Math.min(replayChunkRecords, records));
+  const harms = random.chance(0.25) ? random.between(1, 3) : 0;
+  return {
+    foldMs: Math.min(random.pick([0, 0, 1, 30]), Math.floor(workMsMax / chunkRecords)),
+    baseMs: Math.min(random.pick([0, 0, 200, 2_000]), workMsMax),
+    harmful: Array.from({ length: harms }, () => ({
+      record: random.below(records),
+      harm: random.pick(['kills', 'throws'] as const),
+    })),
+    resendRate: random.pick([0, 0.5]),
+  };
 }
 
 function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
@@ -142,6 +181,7 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
     chainLengthMax: random.pick([1, 2, 5, 20, DEFAULT_KNOBS.chainLengthMax]),
     chainBytesMinToCompact: random.pick([500, 5_000, DEFAULT_KNOBS.chainBytesMinToCompact]),
     runFanIn: random.pick([2, 3, DEFAULT_KNOBS.runFanIn]),
+    runBlockBytes: random.fork('block').pick([1, 60, 300, DEFAULT_KNOBS.runBlockBytes]),
     runBytesMaxToMerge: random.pick([2_000, DEFAULT_KNOBS.runBytesMaxToMerge]),
     // As in limits.ts, longer than any invocation; what outlives it all the same may find blobs gone.
     retentionGraceMs: random.pick([60_000, 600_000, DEFAULT_KNOBS.retentionGraceMs]),
@@ -150,6 +190,9 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
     unsavedAgeMsMax: random.pick([0, 0, 2_000, 30_000]),
     rollbackGraceMs: random.pick([20_000, DEFAULT_KNOBS.rollbackGraceMs]),
     recoveryLeaseMs: random.pick([5_000, DEFAULT_KNOBS.recoveryLeaseMs]),
+    recoveryBacklogMsMax: random
+      .fork('backlog')
+      .pick([10_000, 10_000, DEFAULT_KNOBS.recoveryBacklogMsMax]),
     headWriteAttemptsMax: random.pick([1, 2, DEFAULT_KNOBS.headWriteAttemptsMax]),
   };
   return random.chance(0.1) ? {} : drawn;
@@ -183,6 +226,9 @@ const KINDS: readonly CallFaultKind[] = [
   'freeze',
   'garbled',
 ];
+
+/** What may lie in a reader's cache for long. */
+const GARBLED_RUNS: CallFault = { kind: 'garbled', call: 'objects.readRange', rate: 0.2 };
 
 function drawCallFaults(random: Random): CallFault[] {
   return Array.from({ length: random.below(6) }, () => {
@@ -256,6 +302,36 @@ const CLOCK_STEPS_MS = [30_000, 600_000, 600_000, 26 * 3_600_000, 5 * 24 * 3_600
 function drawClockStepMs(random: Random): number {
   const mostMs = random.pick(CLOCK_STEPS_MS);
   return random.pick([-1, 1]) * random.between(Math.floor(mostMs / 2), mostMs);
+}
+
+/**
+ * What makes the others harder: a mapping that is replaced at once, with environments that know nothing of the one before; and
+ * trims, damage and restarts close to each other and to all else.
+ */
+function drawHardships(random: Random, horizonMs: number, damages: boolean): Incident[] {
+  const incidents: Incident[] = [];
+  const atMs = () => random.below(horizonMs);
+  if (random.chance(0.3)) {
+    const from = random.pick(['LATEST', 'TRIM_HORIZON'] as const);
+    const afterMs = random.below(MAPPING_PAUSE_MS_MIN);
+    incidents.push({ atMs: atMs(), kind: 'mapping-replaced', from, afterMs, fresh: true });
+  }
+  if (random.chance(0.3)) {
+    for (let count = random.between(1, 5); count > 0; count--) {
+      incidents.push({ atMs: atMs(), kind: 'trim' });
+    }
+  }
+  if (!damages || random.chance(0.5)) return incidents;
+  for (let count = random.between(1, 3); count > 0; count--) {
+    const damagedMs = atMs();
+    incidents.push({ atMs: damagedMs, kind: 'damage', blobs: random.between(1, 4) });
+    const soon = () => damagedMs + random.between(-2_000, 10_000);
+    const kinds = ['trim', 'merge', 'redrive', 'recover', 'checkpoint', 'restart'] as const;
+    for (let more = random.below(4); more > 0; more--) {
+      incidents.push({ atMs: Math.max(0, soon()), kind: random.pick(kinds) });
+    }
+  }
+  return incidents;
 }
 
 /** One plan after another, and often back. */

@@ -49,6 +49,9 @@ const NUMBERS = [
   ['batchWindowMs', 0],
   ['delayMsMax', 2],
   ['auditEvery', 1],
+  ['foldMs', 0],
+  ['baseMs', 0],
+  ['resendRate', 0],
 ] as const;
 const RECORDS_MIN = 2;
 
@@ -57,6 +60,7 @@ function smallerOnes(scenario: Scenario): Step[] {
   return [
     (from) => (from.callFaults.length === 0 ? null : { ...from, callFaults: [] }),
     (from) => (from.incidents.length === 0 ? null : { ...from, incidents: [] }),
+    (from) => (from.harmful.length === 0 ? null : { ...from, harmful: [] }),
     ...scenario.callFaults.map((fault): Step => {
       return (from) => ({ ...from, callFaults: from.callFaults.filter((each) => each !== fault) });
     }),

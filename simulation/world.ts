@@ -13,18 +13,20 @@ import { type AggregateHandler, createAggregateHandler } from '../functions/aggr
 import { Auditor, stackOf } from './auditor.ts';
 import { Clocks, EPOCH_MS } from './clocks.ts';
 import { Connection, type Wire } from './connection.ts';
+import { Deaths } from './deaths.ts';
 import { EnvironmentPool } from './environment-pool.ts';
+import { Epilogue } from './epilogue.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { faultyPorts } from './faulty-ports.ts';
-import { isExcused, jumpsMsOf, keptMsOf } from './judgement.ts';
+import { harmedDecoder } from './harmful-record.ts';
+import { backlogMsMaxOf, isExcused, keptMsOf, rollbackMsMinOf } from './judgement.ts';
 import type { ThrownFault } from './lambda-environment.ts';
 import { Operator } from './operator.ts';
 import { produce, type RecordGenerator } from './producer.ts';
 import { Random } from './random.ts';
 import { Reader } from './reader.ts';
-import { areDone, differenceOfRequests } from './request-check.ts';
-import type { Scenario } from './scenario.ts';
+import type { Incident, Scenario } from './scenario.ts';
 import { createSharedStores, type SharedStores } from './shared-stores.ts';
 import { recordsUpTo, type SimShard, SimStream } from './sim-stream.ts';
 import { Trace } from './trace.ts';
@@ -49,8 +51,6 @@ export interface RunResult {
 const EVENTS_MAX = 250_000;
 const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
-const FINAL_ATTEMPTS_MAX = 10;
-const FINAL_PAUSE_MS = 120_000;
 
 export class World {
   readonly #plans: readonly Plan[];
@@ -69,6 +69,7 @@ export class World {
   readonly #operator: Operator;
   readonly #clocks = new Clocks(this.#time);
   readonly #keptMs: number;
+  readonly #deaths = new Deaths((kind, detail) => this.#report(kind, detail));
   readonly #checks: boolean;
   #mappings: EventSourceMapping[] = [];
   #readers: Reader[] = [];
@@ -107,6 +108,8 @@ export class World {
       this.#report,
       mayRefuse,
       (before) => this.#mayForgetPlan(before),
+      (head) => this.#checkBacklog(head),
+      (scenario.knobs.unsavedAgeMsMax ?? DEFAULT_KNOBS.unsavedAgeMsMax) === 0,
     );
     this.#pool = new EnvironmentPool(
       this.#wire,
@@ -116,6 +119,7 @@ export class World {
         random: this.#random.fork('lambda'),
         onFault: (thrown) => this.#judge(thrown),
         report: this.#report,
+        onEnd: () => this.#deaths.ended(),
       },
       scenario.environments,
       (connection) => this.#createHandler(connection),
@@ -125,7 +129,9 @@ export class World {
       blobs: this.#stores.blobs,
       trimsForFallback: scenario.trimsForFallback,
       batchRecordsMax: scenario.batchRecordsMax,
+      resendRate: scenario.resendRate,
       nowMs: this.#clocks.commonMs,
+      arrivalMs: this.#clocks.trueMs,
       act: (work) => this.#act(work),
       wire: this.#wire,
       stream: this.#stream,
@@ -133,7 +139,7 @@ export class World {
       auditor: this.#auditor,
       random: this.#random.fork('operator'),
       activate: (index) => this.#activate(index),
-      replaceMapping: (from, afterMs) => this.#act(this.#replaceMapping(from, afterMs)),
+      replaceMapping: (replacement) => this.#act(this.#replaceMapping(replacement)),
       jumpClock: (actor, byMs) => this.#clocks.set(actor, byMs),
     });
   }
@@ -191,14 +197,15 @@ export class World {
     this.#isCalm = true;
     this.#trace.add('world', 'calm', '', '');
     this.#wire.faults.calm();
+    this.#deaths.calm();
     this.#stream.calm();
     this.#pool.thawAll();
     await this.#until(this.#endMappings(), LIVENESS_MS_MAX);
     this.#addMapping('TRIM_HORIZON').calm();
     const isThere = await this.#until(this.#untilCaughtUp(), LIVENESS_MS_MAX);
     if (this.#failure !== null) return;
-    if (!isThere) return this.#report('stuck', this.#standing());
-    const isRight = await this.#until(this.#checkEnd(), LIVENESS_MS_MAX);
+    if (!isThere) return this.#report('stuck', this.#auditor.standing());
+    const isRight = await this.#until(this.#newEpilogue().run(), 2 * LIVENESS_MS_MAX);
     if (!isRight && this.#failure === null) this.#report('stuck', 'the last questions');
   }
 
@@ -216,6 +223,16 @@ export class World {
     return comparePositions(head.cursor, tip) === 0;
   }
 
+  /** Whoever answers for records of a slice that another owner recovers must know that its backlog is young. */
+  #checkBacklog({ shardId, cursor }: Head): void {
+    const shard = this.#stream.shard(shardId);
+    const oldest = shard.log[Math.max(recordsUpTo(shard, cursor), shard.trimmed)];
+    const nowMs = this.#clocks.trueMs();
+    const ageMs = nowMs - (oldest?.arrivalMs ?? nowMs);
+    if (ageMs <= backlogMsMaxOf(this.#scenario)) return;
+    this.#report('answered for a backlog that is too old', `${shardId}: ${ageMs} ms`);
+  }
+
   /** It lost records for good, or waits for a parent that did. */
   #isCutOff(shard: SimShard): boolean {
     return (
@@ -223,75 +240,56 @@ export class World {
     );
   }
 
-  #standing(): string {
-    const behind = this.#stream.shards.filter((shard) => !this.#isCaughtUp(shard));
-    const texts = behind.map((shard) => {
-      const head = this.#auditor.head(shard.id);
-      const done = head?.digest.count ?? 0;
-      return `${shard.id} has ${done} of ${shard.log.length} records at epoch ${head?.epoch ?? 0}`;
+  #newEpilogue(): Epilogue {
+    const readers = [...this.#readers];
+    const lastReader = this.#newReader('last-reader');
+    this.#readers.push(lastReader);
+    return new Epilogue({
+      scenario: this.#scenario,
+      wire: this.#wire,
+      stream: this.#stream,
+      auditor: this.#auditor,
+      pool: this.#pool,
+      inbox: this.#stores.shared.inbox,
+      random: this.#random.fork('last records'),
+      nowMs: this.#clocks.trueMs,
+      generate: this.#generate,
+      plan: this.#plan,
+      readers,
+      lastReader,
+      isCutOff: (shard) => this.#isCutOff(shard),
+      otherDeaths: () => this.#deaths.others,
+      checks: this.#checks,
+      report: this.#report,
     });
-    return texts.join('; ');
-  }
-
-  /** The last word: a base of each slice, then everything that a reader can ask. */
-  async #checkEnd(): Promise<void> {
-    for (const shard of this.#stream.shards) {
-      const head = this.#auditor.head(shard.id);
-      if (head === null || this.#operator.isGapped(shard.id)) continue;
-      await this.#insist(`checkpoint of ${shard.id}`, async () => {
-        const event = { tidemark: 'checkpoint', shardId: shard.id } as const;
-        return (await this.#pool.invoke(event, shard.id)).outcome === 'returned';
-      });
-    }
-    await this.#checkRequests();
-    for (const { id } of this.#stream.shards) {
-      const head = this.#auditor.head(id);
-      if (head !== null && this.#checks) await this.#auditor.audit(head);
-    }
-    const reader = this.#newReader('last-reader');
-    this.#readers.push(reader);
-    for (const { name } of this.#plan.views) {
-      await this.#insist(`view ${name}`, () => reader.askView(name, 7));
-    }
-    await this.#insist('quarantine', () => reader.askQuarantine());
-    await this.#insist('status', async () => (await reader.askStatus()) !== null);
-  }
-
-  async #checkRequests(): Promise<void> {
-    const { inbox } = this.#stores.shared;
-    for (const { id } of this.#stream.shards) {
-      if (this.#auditor.head(id) === null || this.#operator.isGapped(id)) continue;
-      await this.#insist(`requests of ${id}`, async () => {
-        await this.#pool.invoke({ tidemark: 'tick', shardId: id }, id);
-        return areDone(this.#auditor.head(id) as Head, inbox);
-      });
-      if (!this.#checks) continue;
-      const head = this.#auditor.head(id) as Head;
-      const wrong = await differenceOfRequests(head, inbox, this.#auditor);
-      if (wrong !== null) this.#report('wrong request', `${id}: ${wrong}`);
-    }
-  }
-
-  async #insist(what: string, ask: () => Promise<boolean>): Promise<void> {
-    for (let attempt = 0; attempt < FINAL_ATTEMPTS_MAX; attempt++) {
-      if (await ask()) return;
-      await this.#time.sleep(FINAL_PAUSE_MS);
-    }
-    this.#report(`no answer: ${what}`, 'a reader got none although nothing goes wrong any more');
   }
 
   #portsOf(connection: Connection) {
     const random = this.#random.fork(connection.actor);
-    const { clockSkewMsMax, knobs } = this.#scenario;
+    const { clockSkewMsMax, knobs, baseMs } = this.#scenario;
     const skewMs = random.between(-clockSkewMsMax, clockSkewMsMax);
     const nowMs = this.#clocks.begin(connection.actor, skewMs);
     const onHeadWritten = ({ sliceId }: HeadItem) =>
       this.#auditor.writtenBy(sliceId, connection.actor);
-    return faultyPorts(this.#stores.shared, connection, { nowMs, random, knobs, onHeadWritten });
+    return faultyPorts(this.#stores.shared, connection, {
+      nowMs,
+      random,
+      knobs,
+      baseMs,
+      onHeadWritten,
+    });
   }
 
   #createHandler(connection: Connection): AggregateHandler {
-    const decoder = createJsonDecoder(this.#plan);
+    const { foldMs } = this.#scenario;
+    const decoder = harmedDecoder(
+      createJsonDecoder(this.#plan),
+      () => connection.work(foldMs),
+      (data) => {
+        this.#deaths.killedBy(data);
+        connection.die('of a record');
+      },
+    );
     const ports = this.#portsOf(connection);
     return createAggregateHandler(
       new Aggregator(this.#plan, decoder, ports, this.#scenario.stateBytesMax),
@@ -306,6 +304,7 @@ export class World {
       stream: this.#stream,
       auditor: this.#auditor,
       random: this.#random.fork(`questions of ${name}`),
+      nowMs: this.#clocks.trueMs,
       keptMs: this.#keptMs,
       isDamaged: () => this.#operator.hasDamaged,
       report: this.#report,
@@ -345,11 +344,17 @@ export class World {
     await this.#stores.shared.plans.activate({ ordinal, hash, pipeline: '' });
   }
 
-  async #replaceMapping(from: 'LATEST' | 'TRIM_HORIZON', afterMs: number): Promise<void> {
+  async #replaceMapping({
+    from,
+    afterMs,
+    fresh,
+  }: Extract<Incident, { kind: 'mapping-replaced' }>): Promise<void> {
     if (from === 'LATEST') await this.#endMappings();
     else this.#mappings.at(-1)?.stop();
     await this.#time.sleep(afterMs);
-    if (!this.#isCalm) this.#addMapping(from);
+    if (this.#isCalm) return;
+    if (fresh === true) this.#pool.killAll();
+    this.#addMapping(from);
   }
 
   /** A mapping made at LATEST may skip what another has yet to bring: nobody has both at once (ADR 0015). */
@@ -362,12 +367,8 @@ export class World {
 
   /** A rollback goes on from where the plan was left, unless that is too long ago, damaged, or without its records. */
   #mayForgetPlan({ shardId, previous }: Head): boolean {
-    // What comes garbled twice is taken for damaged.
-    const isGarbled = this.#scenario.callFaults.some(({ kind }) => kind === 'garbled');
-    if (previous === null || isGarbled || this.#operator.hasDamaged) return true;
-    const { rollbackGraceMs } = { ...DEFAULT_KNOBS, ...this.#scenario.knobs };
-    const clockErrorMs = 2 * this.#scenario.clockSkewMsMax + jumpsMsOf(this.#scenario);
-    if (this.#clocks.trueMs() - previous.sinceMs > rollbackGraceMs - clockErrorMs) return true;
+    if (previous === null || this.#operator.hasDamaged) return true;
+    if (this.#clocks.trueMs() - previous.sinceMs > rollbackMsMinOf(this.#scenario)) return true;
     const shard = this.#stream.shard(shardId);
     return recordsUpTo(shard, previous.cursor) < shard.trimmed;
   }

@@ -51,7 +51,8 @@ export async function* soundEpochs(
   const others = history.candidates.filter((name) => !isOwn(name));
   for (const candidate of [...own, ...others]) {
     const sound = await readEpoch(plan, sliceId, candidate, history.deltas, stores);
-    if (sound !== null) yield sound;
+    // One that deltas below the floor lead to, whose base is lost, goes with the next collection.
+    if (sound !== null && (sound.base?.epoch ?? 0) >= collectBelow) yield sound;
   }
   if (collectBelow === 0) yield { checkpoint: emptyCheckpoint(plan), base: null, epoch: 0 };
 }

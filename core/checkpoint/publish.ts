@@ -227,6 +227,7 @@ async function writeRun(
   const living = state.image.living();
   const encoded = encodeRun(
     living.map((each, index) => ({ ...each, entries: closed[index] ?? [] })),
+    knobs.runBlockBytes,
   );
   const reference = await writeBlob(blobs, sliceId, { ...name, kind: 'run' }, encoded.bytes);
   const run: RunReference = {

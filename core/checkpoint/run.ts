@@ -56,22 +56,26 @@ interface RunIndex {
   readonly blocks: readonly Block[];
 }
 
-export function encodeRun(views: readonly RunView[]): EncodedRun {
-  const writer = new ByteWriter(RUN_BLOCK_BYTES);
+/** `blockBytes`: about how many one block has. */
+export function encodeRun(
+  views: readonly RunView[],
+  blockBytes: number = RUN_BLOCK_BYTES,
+): EncodedRun {
+  const writer = new ByteWriter(blockBytes);
   const blocks: Block[] = [];
   let entryCount = 0;
   for (const [index, { view, entries }] of views.entries()) {
     const merged = mergeClosedEntries(view, entries);
     entryCount += merged.length;
-    writeBlocks(index, merged, writer, blocks);
+    writeBlocks(index, merged, blockBytes, writer, blocks);
   }
   const indexOffset = writer.length;
   writer.raw(sealEnvelope('TMRN', (index) => writeIndex(views, blocks, index)));
   return { bytes: writer.finish(), indexOffset, entryCount };
 }
 
-/** Bytes [from, to) of a run. */
-export type ReadRunRange = (from: number, to: number) => Promise<Uint8Array>;
+/** Bytes [from, to) of a run; `again`: those that came before were not what was written, perhaps on the way only. */
+export type ReadRunRange = (from: number, to: number, again: boolean) => Promise<Uint8Array>;
 
 /** Reads entries of one run, a block at a time; keeps the index, once it has read it. */
 export class RunReader {
@@ -140,13 +144,29 @@ export class RunReader {
   async #readIndex(): Promise<RunIndex> {
     if (this.#index !== null) return this.#index;
     const { indexOffset, byteLength } = this.#run;
-    const bytes = await this.#read(indexOffset, byteLength);
-    this.#index = parseIndex(openEnvelope('TMRN', bytes, `the index of ${this.#name()}`));
+    this.#index = await this.#readSound(indexOffset, byteLength, (bytes) =>
+      parseIndex(openEnvelope('TMRN', bytes, `the index of ${this.#name()}`)),
+    );
     return this.#index;
   }
 
-  async #readBlock(block: Block): Promise<ClosedEntry[]> {
-    const bytes = await this.#read(block.offset, block.offset + block.byteLength);
+  /** What `open` makes of the bytes; where it finds them damaged, they are read a second time. */
+  async #readSound<T>(from: number, to: number, open: (bytes: Uint8Array) => T): Promise<T> {
+    const bytes = await this.#read(from, to, false);
+    try {
+      return open(bytes);
+    } catch (fault) {
+      if (!(fault instanceof CorruptStateFault)) throw fault;
+    }
+    return open(await this.#read(from, to, true));
+  }
+
+  #readBlock(block: Block): Promise<ClosedEntry[]> {
+    const { offset, byteLength } = block;
+    return this.#readSound(offset, offset + byteLength, (bytes) => this.#openBlock(block, bytes));
+  }
+
+  #openBlock(block: Block, bytes: Uint8Array): ClosedEntry[] {
     if (crc32c(bytes) !== block.checksum) {
       throw new CorruptStateFault(
         `${this.#name()} has a block at ${block.offset} with a wrong checksum`,
@@ -195,6 +215,7 @@ function rewriterOf(
 function writeBlocks(
   view: number,
   entries: readonly ClosedEntry[],
+  blockBytes: number,
   writer: ByteWriter,
   blocks: Block[],
 ): void {
@@ -202,7 +223,7 @@ function writeBlocks(
   while (at < entries.length) {
     const offset = writer.length;
     const firstKey = (entries[at] as ClosedEntry).key;
-    while (at < entries.length && writer.length - offset < RUN_BLOCK_BYTES) {
+    while (at < entries.length && writer.length - offset < blockBytes) {
       const entry = entries[at++] as ClosedEntry;
       writer.bytes(entry.key);
       writer.signedVarint(entry.windowStartMs);

@@ -8,7 +8,6 @@ import { blobKey } from '../checkpoint/names.ts';
 import type { Plan } from '../definition/plan.ts';
 import { viewToJson } from '../definition/plan-json.ts';
 import { mayHavePassed } from '../elapsed.ts';
-import { CorruptStateFault } from '../faults.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
 import { type QuarantineIndex, quarantineId } from '../ports.ts';
 import type { Pace } from './pace.ts';
@@ -69,7 +68,7 @@ export class Queries {
   }
 
   status(): Promise<Asked<PipelineStatus>> {
-    return this.#guarded(() => pipelineStatus(this.#plan, this.#ports));
+    return guarded(() => pipelineStatus(this.#plan, this.#ports));
   }
 
   async quarantine(parameters: QueryParameters): Promise<Asked<QuarantineList>> {
@@ -133,20 +132,9 @@ export class Queries {
   }
 
   #inTurn<T>(run: () => Promise<T>): Promise<Asked<T>> {
-    const turn = this.#last.then(() => this.#guarded(run));
+    const turn = this.#last.then(() => guarded(run));
     this.#last = turn.catch(() => {});
     return turn;
-  }
-
-  async #guarded<T>(run: () => Promise<T>): Promise<Asked<T>> {
-    return guarded(async () => {
-      try {
-        return await run();
-      } catch (fault) {
-        if (fault instanceof CorruptStateFault) this.#runs.clear();
-        throw fault;
-      }
-    });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Blocks of runs that were read lately, and the readers that know where they are. Runs are immutable, so nothing here is
- * ever out of date.
+ * ever out of date; what came damaged is replaced by what comes when it is read again.
  */
 import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
 import type { RunReference } from '../checkpoint/manifest.ts';
@@ -17,8 +17,6 @@ export class RunCache {
   readonly #readers = new Map<string, RunReader>();
   readonly #blocks = new Map<string, Uint8Array>();
   #blockBytes = 0;
-  /** Counts the times that everything was forgotten: what was asked for before is not kept. */
-  #generation = 0;
 
   constructor(blobs: BlobStores, bytesMax = RUN_CACHE_BYTES_MAX) {
     this.#blobs = blobs;
@@ -29,7 +27,7 @@ export class RunCache {
     const key = blobKey(sliceId, run);
     const reader =
       this.#readers.get(key) ??
-      new RunReader(sliceId, run, (from, to) => this.#read(sliceId, run, from, to));
+      new RunReader(sliceId, run, (from, to, again) => this.#read(sliceId, run, from, to, again));
     this.#readers.delete(key);
     this.#readers.set(key, reader);
     for (const oldest of this.#readers.keys()) {
@@ -39,20 +37,16 @@ export class RunCache {
     return reader;
   }
 
-  /** After a fault: what was read may be what is wrong. */
-  clear(): void {
-    this.#generation++;
-    this.#readers.clear();
-    this.#blocks.clear();
-    this.#blockBytes = 0;
-  }
-
-  async #read(sliceId: string, run: RunReference, from: number, to: number): Promise<Uint8Array> {
+  async #read(
+    sliceId: string,
+    run: RunReference,
+    from: number,
+    to: number,
+    again: boolean,
+  ): Promise<Uint8Array> {
     const key = `${blobKey(sliceId, run)}:${from}-${to}`;
-    const generation = this.#generation;
-    let bytes = this.#blocks.get(key);
+    let bytes = again ? undefined : this.#blocks.get(key);
     bytes ??= await readBlobRange(this.#blobs, sliceId, run, from, to);
-    if (generation !== this.#generation) return bytes;
     if (!this.#blocks.delete(key)) this.#blockBytes += bytes.length;
     this.#blocks.set(key, bytes);
     this.#evict();

@@ -10,7 +10,6 @@ import type { Manifest } from '../checkpoint/manifest.ts';
 import { type FlipRequest, publish } from '../checkpoint/publish.ts';
 import { isSurelyYoung } from '../elapsed.ts';
 import { CorruptStateFault, HeldFault } from '../faults.ts';
-import { RECOVERY_BACKLOG_MS_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions, START } from '../position.ts';
 import { decideCommit } from './cadence.ts';
@@ -107,14 +106,14 @@ export class Committer {
 
   /** The owner still has to replay from the cursor: deliveries must not outrun what the stream keeps. */
   async #assertRecoverable(head: Head, newestArrivalMs: number): Promise<void> {
-    const { source, clock } = this.#ports;
+    const { source, clock, knobs } = this.#ports;
     const answer = await source.readAfter(head.shardId, head.cursor, 1);
     const isGone = answer.outcome === 'trimmed' && comparePositions(head.cursor, START) !== 0;
     const oldest = answer.outcome === 'records' ? answer.records[0] : undefined;
     // A clock that is behind does not make the backlog young: the newest record has arrived.
     const nowMs = Math.max(clock.nowMs(), newestArrivalMs);
     const isYoung =
-      oldest === undefined || isSurelyYoung(oldest.arrivalMs, RECOVERY_BACKLOG_MS_MAX, nowMs);
+      oldest === undefined || isSurelyYoung(oldest.arrivalMs, knobs.recoveryBacklogMsMax, nowMs);
     if (!isGone && isYoung) return;
     throw new HeldFault(`slice ${head.sliceId} waits for its recovery, which is far behind`, {
       hint: 'see why its owners do not come forward; the records stay in the stream',

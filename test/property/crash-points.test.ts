@@ -1,6 +1,6 @@
 /** Exhaustive: each kind of fault at each call of a port, in a small world that delivers, replays and checkpoints. */
 import { describe, expect, it } from 'vitest';
-import { runWithEachFault, runWithoutFaults, runWithTwoFaults } from '../world/schedules.ts';
+import { runWithEachFault, runWithoutFaults } from '../world/schedules.ts';
 import { randomLog } from '../world/small-log.ts';
 import { World } from '../world/world.ts';
 
@@ -33,9 +33,5 @@ describe('a world of one slice', () => {
     const [all, some] = [await runWithoutFaults('checkpoints only'), await runWithoutFaults(name)];
     expect(some.epochsSeen.size).toBeLessThan(all.epochsSeen.size);
     expect(await runWithEachFault(name)).toBeGreaterThan(400);
-  });
-
-  it('survives a second fault while it recovers from the first', async () => {
-    await runWithTwoFaults('batches that are only delivered, and ticks', 3);
   });
 });

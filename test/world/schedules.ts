@@ -82,14 +82,17 @@ export async function runWithEachFault(name: ScheduleName): Promise<number> {
 }
 
 /** Two faults in one run, the second a few calls after the first: every `stride`th call, other kinds each time. */
-export async function runWithTwoFaults(name: ScheduleName, stride: number): Promise<void> {
+export async function runWithTwoFaults(name: ScheduleName, stride: number): Promise<number> {
   const { faultSwitch, callsBeforeEvents } = await runWithoutFaults(name);
+  let count = 0;
   for (let first = callsBeforeEvents; first < faultSwitch.calls; first += stride) {
     for (const gap of [1, 2, 4, 7]) {
       const kinds = [first + gap, first * gap + 1].map((n) => FAULT_KINDS[n % 6] as FaultKind);
       await runWith(name, new Map(kinds.map((kind, index) => [first + index * gap, kind])));
+      count++;
     }
   }
+  return count;
 }
 
 async function runWith(name: ScheduleName, faults: ReadonlyMap<number, FaultKind>): Promise<void> {
