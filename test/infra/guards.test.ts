@@ -219,7 +219,11 @@ const mappingOf = (pipeline: TidemarkPipeline): CfnEventSourceMapping => {
 
 /** An override of the mapping, and pieces of what must be said. */
 const MAPPING_REFUSED: [string, unknown, string[]][] = [
-  ['ParallelizationFactor', 2, ['is 2', 'expected  1', 'reshard the stream']],
+  [
+    'ParallelizationFactor',
+    2,
+    ['is 2', 'expected  1', 'deploy a second pipeline on a stream with more shards'],
+  ],
   ['MaximumRetryAttempts', 3, ['is 3', 'expected  -1', 'take the override away']],
   ['MaximumRecordAgeInSeconds', 3600, ['is 3600', 'expected  -1', 'retention is the limit']],
   ['BisectBatchOnFunctionError', false, ['is false', 'expected  true']],
