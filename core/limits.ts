@@ -112,8 +112,16 @@ export const QUARANTINE_LIMIT_DEFAULT = 100;
 export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
 /** Age of the oldest record that a recovery has yet to replay, up to which deliveries to others are answered for. */
 export const RECOVERY_BACKLOG_MS_MAX = 60 * MINUTE_MS;
-/** Times that owners begin one redrive request: its records may kill whoever brings them back. */
+/** Owners that die over one redrive request: its records may kill whoever brings them back. */
 export const REDRIVE_BEGINNINGS_MAX = 30;
+/** Time that a redrive folds before it commits and lets batches go between; after each race that it lost, half of that. */
+export const REDRIVE_ROUND_MS_MAX = 250;
+/** Blocks of runs that a redrive keeps between its rounds. */
+export const REDRIVE_CACHE_BYTES_MAX = 8 * MIB;
+/** Longest time that deliveries hold back for an invocation that keeps losing races for HEAD. */
+export const HOLD_MS_MAX = 2_000;
+/** Records that one call purges. */
+export const PURGE_IDS_MAX = 10_000;
 /** Records that one call redrives, and ids of one request in an inbox. */
 export const REDRIVE_IDS_MAX = 10_000;
 export const REDRIVE_REQUEST_IDS_MAX = 100;

@@ -22,6 +22,11 @@ export interface NonceSource {
   nonce(): string;
 }
 
+export interface Pauses {
+  /** Resolves after so many milliseconds, or a little more, whatever clocks say. */
+  pause(ms: number): Promise<void>;
+}
+
 /** HEAD as a store keeps it: the two attributes that conditions speak of, and the rest as bytes. */
 export interface HeadItem {
   readonly sliceId: string;
@@ -30,6 +35,8 @@ export interface HeadItem {
   /** `sortablePosition` of the last position that an invocation has answered for. */
   readonly delivered: string;
   readonly body: Uint8Array;
+  /** What `holdHead` has put beside HEAD since its last write; absent if nothing was. Not part of what is written. */
+  readonly hold?: string;
 }
 
 export type HeadWrite =
@@ -49,6 +56,12 @@ export interface CheckpointStore {
   createHead(item: HeadItem): Promise<HeadWrite>;
   /** Applies only if HEAD has revision `ifRevision` and its `delivered` is not greater than `item.delivered`. */
   writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite>;
+  /**
+   * Puts the name of an invocation that asks the others to hold back beside HEAD, or takes what is there away (null), whatever
+   * HEAD says: no revision moves, and no later write depends on it. The next write of HEAD takes it away. Does nothing where
+   * the slice has no HEAD.
+   */
+  holdHead(sliceId: string, hold: string | null): Promise<void>;
   /** The HEADs of all slices of the pipeline, ordered by slice; each consistent, the list not one snapshot. */
   listHeads(): Promise<HeadItem[]>;
 }
@@ -133,17 +146,58 @@ export interface QuarantinedRecord extends StreamRecord {
   readonly planHash: string;
 }
 
+/** A quarantined record without its bytes. */
+export type QuarantinedPlace = Omit<QuarantinedRecord, 'data'>;
+
+/** Which of the quarantine's records are meant; null bounds nothing. */
+export interface QuarantineSelection {
+  readonly reason: string | null;
+  /** Bounds of arrival, from inclusive, to exclusive. */
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+}
+
 /**
- * The listing of quarantined records. It follows from the deltas alone, so a repeat of `put` writes the same bytes.
+ * The quarantined records of all slices, whole. What a commit quarantined follows from its delta alone, so a repeat of `put`
+ * writes the same.
  */
 export interface QuarantineIndex {
-  /** Durable when it returns. A record that is there already is left as it is. */
+  /**
+   * Keeps what one commit quarantined, all of it: records of one slice, timeline and epoch. Durable when it returns. A repeat
+   * changes nothing: what was purged stays so.
+   */
   put(records: readonly QuarantinedRecord[]): Promise<void>;
-  /** The record with this id, or null: consistent. */
-  get(id: string): Promise<QuarantinedRecord | null>;
-  /** Records ordered by id, those after `after` only; at most `limit`. */
+  /**
+   * The records with these ids, by id: consistent. `purged` for one that was purged and is not forgotten; an id of none may be
+   * told to be purged, too, where others of its commit were.
+   */
+  read(ids: readonly string[]): Promise<ReadonlyMap<string, QuarantinedRecord | 'purged'>>;
+  /** Records ordered by id, those after `after` only; at most `limit`, fewer where they are large, none at the end only. */
   list(after: string | null, limit: number): Promise<QuarantinedRecord[]>;
+  /** The same without bytes, of those that are selected. */
+  describe(
+    after: string | null,
+    limit: number,
+    selection: QuarantineSelection,
+  ): Promise<QuarantinedPlace[]>;
+  /**
+   * Deletes records of a slice for good, those that are there; their bytes are gone when it returns. What no `put` of an epoch
+   * below `forgetBelow` can come for any more is forgotten; of others it is remembered that they were purged.
+   */
+  purge(sliceId: string, ids: readonly string[], forgetBelow: number): Promise<void>;
 }
+
+/** True for a record that is meant. */
+export function isSelected(
+  { reason, arrivalMs }: Pick<QuarantinedRecord, 'reason' | 'arrivalMs'>,
+  selection: QuarantineSelection,
+): boolean {
+  const { fromMs, toMs } = selection;
+  if (selection.reason !== null && selection.reason !== reason) return false;
+  return (fromMs === null || arrivalMs >= fromMs) && (toMs === null || arrivalMs < toMs);
+}
+
+export const ALL_QUARANTINED: QuarantineSelection = { reason: null, fromMs: null, toMs: null };
 
 /** The id of a quarantined record: unique, sorts by slice, timeline and position. */
 export function quarantineId(
@@ -154,6 +208,17 @@ export function quarantineId(
 }
 
 const QUARANTINE_ID = /^[^/]{1,200}\/\d{12}\/\d{56}\.\d{10}$/;
+
+/** The position in a quarantined record's id. */
+export function positionOfQuarantineId(id: string): Position {
+  const [sequence = '', sub = ''] = id.slice(id.lastIndexOf('/') + 1).split('.');
+  return { sequenceNumber: BigInt(sequence).toString(), subSequence: Number(sub) };
+}
+
+/** The timeline in a quarantined record's id. */
+export function timelineOfQuarantineId(id: string): number {
+  return Number(id.slice(id.indexOf('/') + 1, id.lastIndexOf('/')));
+}
 
 /** True for what `quarantineId` makes. */
 export function isQuarantineId(id: string): boolean {
@@ -191,6 +256,8 @@ export interface Inbox {
   list(sliceId: string, after: string | null, limit: number): Promise<RedriveRequest[]>;
   /** Counts that an owner is about to do a request: how often that was, this time included. Durable when it returns. */
   begin(sliceId: string, id: string): Promise<number>;
+  /** The owner that began a request lives, and did not end it: its beginnings are counted from 0 again. */
+  settle(sliceId: string, id: string): Promise<void>;
   /** Sets or replaces the outcome of a request, and begins to count anew; one that is not there is left so. */
   finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void>;
   /** Deletes what is there. */

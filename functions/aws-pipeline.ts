@@ -3,6 +3,7 @@
  * environment; how long a call may take follows the invocation that runs.
  */
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
@@ -26,7 +27,7 @@ import { ShardList } from '../adapters/aws/kinesis/shard-list.ts';
 import { StreamSummary } from '../adapters/aws/kinesis/stream-summary.ts';
 import { S3ObjectStore } from '../adapters/aws/s3/s3-object-store.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
-import type { AgeStore, Clock, NonceSource } from '../core/ports.ts';
+import type { AgeStore, Clock, NonceSource, Pauses } from '../core/ports.ts';
 import type { TaskPorts } from '../core/task/slice-task.ts';
 import {
   required,
@@ -39,6 +40,8 @@ import { Deadline } from './deadline.ts';
 import { VARIABLE } from './deployment-contract.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
+
+const timerPauses: Pauses = { pause: (ms) => setTimeout(ms) };
 
 const randomNonces: NonceSource = { nonce: () => randomBytes(8).toString('hex') };
 
@@ -85,6 +88,7 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
     source,
     shards: directory,
     clock: systemClock,
+    pauses: timerPauses,
     nonces: randomNonces,
     knobs: DEFAULT_KNOBS,
   };

@@ -10,7 +10,9 @@ export const RESOURCE_KEYS = [
   'bucket',
   /** The objects below the key prefix. */
   'objects',
-  /** The same, where they go with the stack: S3 deletes no bucket that holds any. */
+  /** Those of them that are records of the quarantine. */
+  'quarantineObjects',
+  /** All of them, where they go with the stack: S3 deletes no bucket that holds any. */
   'emptiedObjects',
   /** The key of a given bucket. */
   'bucketKey',
@@ -88,11 +90,18 @@ export const PERMISSIONS: Readonly<Record<FunctionName, readonly Permission[]>> 
   ],
   // It looks into the stream too: how far behind a slice is, and whether a record waits.
   query: [LOGS, { on: 'table', actions: TABLE_READS }, ...OBJECT_READS, ...STREAM_READS],
-  // It writes the plan registry and inboxes, and empties a bucket that goes with the stack.
+  // It writes the plan registry and inboxes, purges the quarantine, and empties a bucket that goes with the stack.
   admin: [
     LOGS,
     { on: 'table', actions: TABLE_READS },
-    { on: 'table', actions: ['dynamodb:PutItem'], leadingKeys: ['plan', 'inbox#*'] },
+    {
+      on: 'table',
+      actions: ['dynamodb:PutItem'],
+      leadingKeys: ['plan', 'inbox#*', 'quarantine#*'],
+    },
+    { on: 'table', actions: ['dynamodb:DeleteItem'], leadingKeys: ['quarantine#*'] },
+    { on: 'quarantineObjects', actions: ['s3:DeleteObject', 's3:PutObject'] },
+    { on: 'bucketKey', actions: ['kms:GenerateDataKey'] },
     { on: 'emptiedObjects', actions: ['s3:DeleteObject'] },
     ...OBJECT_READS,
     ...STREAM_READS,

@@ -36,6 +36,7 @@ export function resourceArns(
     table: table.tableArn,
     bucket: bucket.bucketArn,
     objects,
+    quarantineObjects: bucket.arnForObjects(`${keyPrefix}quarantine/*`),
     ...(isBucketEmptied ? { emptiedObjects: objects } : {}),
     ...(encryptionKey === undefined ? {} : { bucketKey: encryptionKey.keyArn }),
     stream: stream.streamArn,

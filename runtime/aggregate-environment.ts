@@ -47,7 +47,13 @@ export type AggregateAnswer =
   /** Records after the position are gone. */
   | { readonly outcome: 'trimmed' }
   /** A checkpoint, a recovery or a tick. */
-  | { readonly outcome: 'done'; readonly epoch: number; readonly rewoundTo: number | null };
+  | {
+      readonly outcome: 'done';
+      readonly epoch: number;
+      readonly rewoundTo: number | null;
+      /** A tick left work that the next one can do at once. */
+      readonly isUnfinished: boolean;
+    };
 
 /** What stands around a record's data in the event that Lambda brings, about. */
 const ENVELOPE_BYTES = 500;
@@ -63,7 +69,12 @@ serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
   if (request.kind !== 'records') {
     const { kind: tidemark, shardId } = request;
     const [report] = await handler({ tidemark, shardId }, context);
-    return { outcome: 'done', epoch: report?.epoch ?? 0, rewoundTo: report?.rewoundTo ?? null };
+    return {
+      outcome: 'done',
+      epoch: report?.epoch ?? 0,
+      rewoundTo: report?.rewoundTo ?? null,
+      isUnfinished: report?.isUnfinished ?? false,
+    };
   }
   const read = await ports.source.readAfter(request.shardId, request.after, request.limit);
   if (read.outcome === 'trimmed') return { outcome: 'trimmed' };

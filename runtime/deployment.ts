@@ -8,7 +8,7 @@ import { planToJson } from '../core/definition/plan-json.ts';
 import type { QueryEvent } from '../functions/query/handler.ts';
 import type { EnvironmentData } from './aggregate-environment.ts';
 import { EnvironmentPool } from './environment-pool.ts';
-import type { RedrivePayload } from './query-environment.ts';
+import type { PurgePayload, RedrivePayload } from './query-environment.ts';
 import { threadEntry } from './thread-entry.ts';
 
 const POINT_PATHS = ['/v1/views', '/v1/status'];
@@ -66,7 +66,10 @@ export class Deployment {
   }
 
   /** Asks the query function; the promise rejects with `InvocationError`. `signal` aborts when the caller has gone. */
-  query(request: QueryEvent | RedrivePayload, signal?: AbortSignal): Promise<unknown> {
+  query(
+    request: QueryEvent | RedrivePayload | PurgePayload,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     const pool = isScan(this.plan, request) ? this.#scans : this.#points;
     return pool.invoke(request, signal);
   }
@@ -88,8 +91,8 @@ export class Deployment {
 }
 
 /** False for what goes through few entries only. The thread for scans starts when the first is asked. */
-function isScan(plan: Plan, request: QueryEvent | RedrivePayload): boolean {
-  if ('redrive' in request) return true;
+function isScan(plan: Plan, request: QueryEvent | RedrivePayload | PurgePayload): boolean {
+  if ('redrive' in request || 'purge' in request) return true;
   if (POINT_PATHS.includes(request.rawPath)) return false;
   const view = plan.views.find(({ name }) => request.rawPath === `/v1/views/${name}`);
   if (view === undefined) return true;

@@ -32,6 +32,7 @@ import { kinesisRoute } from './kinesis-api/kinesis-api.ts';
 import { systemClock } from './local-ports.ts';
 import { pageRoutes } from './page-routes.ts';
 import { checkpointRoute } from './query-api/checkpoint-route.ts';
+import { purgeRoute } from './query-api/purge-route.ts';
 import { queryRoutes } from './query-api/query-routes.ts';
 import { redriveRoute } from './query-api/redrive-route.ts';
 import type { RuntimeEvent } from './runtime-event.ts';
@@ -276,6 +277,7 @@ export class DevRuntime {
         invoke: (payload) => this.#deployment.query(payload),
         tick: (sliceId) => this.#tickSlice(sliceId),
       }),
+      purgeRoute((payload) => this.#deployment.query(payload)),
       ...pageRoutes(),
     ];
   }
@@ -317,10 +319,12 @@ export class DevRuntime {
     }
   }
 
-  async #tick(shardId: string): Promise<void> {
+  /** True if the next tick has something to do at once. */
+  async #tick(shardId: string): Promise<boolean> {
     const mapping = this.#mapping as EventSourceMapping;
-    await mapping.inTurn(shardId, () => this.#invoke({ kind: 'tick', shardId }));
+    const answer = await mapping.inTurn(shardId, () => this.#invoke({ kind: 'tick', shardId }));
     this.#news.over(`tick of ${shardId}`);
+    return answer.outcome === 'done' && answer.isUnfinished;
   }
 
   async #tickSlice(sliceId: string): Promise<void> {

@@ -3,6 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
 import { FileObjectStore } from '../adapters/local/store/file-object-store.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
@@ -13,10 +14,12 @@ import { LocalQuarantineIndex } from '../adapters/local/store/local-quarantine-i
 import { LocalSuspicionStore } from '../adapters/local/store/local-suspicion-store.ts';
 import { LocalRecordSource } from '../adapters/local/stream/local-record-source.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
-import type { Clock, NonceSource } from '../core/ports.ts';
+import type { Clock, NonceSource, Pauses } from '../core/ports.ts';
 import type { TaskPorts } from '../core/task/slice-task.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
+
+const timerPauses: Pauses = { pause: (ms) => setTimeout(ms) };
 
 export const randomNonces: NonceSource = { nonce: () => randomBytes(8).toString('hex') };
 
@@ -30,10 +33,11 @@ export function streamPath(dataFolder: string): string {
 }
 
 /** What a process brings along itself. */
-export type ProcessPorts = Pick<TaskPorts, 'clock' | 'nonces' | 'knobs'>;
+export type ProcessPorts = Pick<TaskPorts, 'clock' | 'pauses' | 'nonces' | 'knobs'>;
 
 const OF_THIS_MACHINE: ProcessPorts = {
   clock: systemClock,
+  pauses: timerPauses,
   nonces: randomNonces,
   knobs: DEFAULT_KNOBS,
 };

@@ -1,11 +1,14 @@
 /**
- * The thread of the query function's environment: the handler over the data folder's store; and the part of a redrive that
- * reads the quarantine. A long read lets the thread's events run in between, and ends once its caller has gone.
+ * The thread of the query function's environment: the handler over the data folder's store; the part of a redrive that reads
+ * the quarantine; and purges of it. A long read lets the thread's events run in between, and
+ * ends once its caller has gone.
  */
 import { setImmediate } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
+import { Purges } from '../core/query/purge.ts';
+import type { RecordChoice } from '../core/query/quarantine-body.ts';
 import { Queries } from '../core/query/queries.ts';
-import { type AskedRedrive, type RedriveSelection, Redrives } from '../core/query/redrive.ts';
+import { type AskedRedrive, Redrives } from '../core/query/redrive.ts';
 import { createQueryHandler, type QueryEvent } from '../functions/query/handler.ts';
 import type { EnvironmentData } from './aggregate-environment.ts';
 import { serveInvocations } from './invocation.ts';
@@ -13,8 +16,12 @@ import { openLocalPorts } from './local-ports.ts';
 import { planOf } from './plan-data.ts';
 
 export type RedrivePayload =
-  | { readonly redrive: 'ask'; readonly selection: RedriveSelection }
+  | { readonly redrive: 'ask'; readonly choice: RecordChoice }
   | { readonly redrive: 'outcome'; readonly asked: AskedRedrive };
+
+export interface PurgePayload {
+  readonly purge: RecordChoice;
+}
 
 /** Time that a read takes before it lets other events of the thread run. */
 const SLICE_MS = 10;
@@ -37,13 +44,13 @@ const pace = {
 const queries = new Queries(plan, { ...ports, pace });
 const handler = createQueryHandler(queries);
 const redrives = new Redrives(queries, ports);
+const purges = new Purges(queries, ports);
 
 serveInvocations((payload, context) => {
   signal = context.signal;
   resumedMs = performance.now();
-  const request = payload as QueryEvent | RedrivePayload;
+  const request = payload as QueryEvent | RedrivePayload | PurgePayload;
+  if ('purge' in request) return purges.purge(request.purge);
   if (!('redrive' in request)) return handler(request);
-  return request.redrive === 'ask'
-    ? redrives.ask(request.selection)
-    : redrives.outcome(request.asked);
+  return request.redrive === 'ask' ? redrives.ask(request.choice) : redrives.outcome(request.asked);
 });

@@ -4,11 +4,11 @@
  */
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
 import { restore } from '../core/checkpoint/restore.ts';
+import { RunCache } from '../core/checkpoint/run-cache.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
 import { columnId, matchViews } from '../core/definition/view-match.ts';
 import type { HeadItem } from '../core/ports.ts';
 import { comparePositions, countUpTo, type Position, START } from '../core/position.ts';
-import { RunCache } from '../core/query/run-cache.ts';
 import { parseViewRequest } from '../core/query/view-request.ts';
 import { readRows } from '../core/query/view-rows.ts';
 import type { SharedPorts } from './faulty-ports.ts';

@@ -123,6 +123,17 @@ export class Connection {
     });
   }
 
+  /** Resolves after so long, for a process that lives then. */
+  pause(ms: number): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#wire.time.after(ms, () => {
+        if (this.#state === 'dead') return;
+        if (this.#state === 'frozen') this.#held.push(resolve);
+        else resolve();
+      });
+    });
+  }
+
   /** Stands still for so long, whatever is answered meanwhile. */
   freeze(forMs: number): void {
     if (this.#state !== 'live' || this.#onCrash === null) return;

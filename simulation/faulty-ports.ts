@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import type { Random } from './random.ts';
 
 /** What all processes share. */
-export type SharedPorts = Omit<TaskPorts, 'clock' | 'nonces' | 'knobs'>;
+export type SharedPorts = Omit<TaskPorts, 'clock' | 'pauses' | 'nonces' | 'knobs'>;
 
 export interface ProcessHabits {
   /** Of this process's own clock. */
@@ -45,6 +45,7 @@ export function faultyPorts(
       objects: overConnection('objects', objects, connection, habits.baseMs),
     },
     clock: { nowMs: habits.nowMs },
+    pauses: { pause: (ms) => connection.pause(ms) },
     nonces: drawnNonces(habits.random),
     knobs: { ...DEFAULT_KNOBS, ...habits.knobs },
   };
@@ -60,6 +61,7 @@ function told(
     readHead: (sliceId) => heads.readHead(sliceId),
     listHeads: () => heads.listHeads(),
     createHead: (item) => heads.createHead(item),
+    holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
     writeHead: async (item, ifRevision) => {
       const answer = await heads.writeHead(item, ifRevision);
       const { epochsCompleted } = connection;
@@ -85,6 +87,7 @@ function drawnNonces(random: Random): NonceSource {
 const MAY_BE_LATE = new Set([
   'heads.createHead',
   'heads.writeHead',
+  'heads.holdHead',
   'items.create',
   'objects.create',
   'items.delete',

@@ -328,6 +328,7 @@ export class Reader {
     return {
       createHead: (item) => heads.createHead(item),
       writeHead: (item, ifRevision) => heads.writeHead(item, ifRevision),
+      holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
       readHead: async (sliceId) => {
         const item = await heads.readHead(sliceId);
         note(item);

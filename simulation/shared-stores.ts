@@ -49,6 +49,7 @@ function observed(heads: CheckpointStore, onHead: (item: HeadItem) => void): Che
   return {
     readHead: (sliceId) => heads.readHead(sliceId),
     listHeads: () => heads.listHeads(),
+    holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
     createHead: async (item) => {
       const answer = await heads.createHead(item);
       if (answer.outcome === 'applied') onHead(item);

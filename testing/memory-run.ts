@@ -11,7 +11,7 @@ import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { canonicalJson, planToJson } from '../core/definition/plan-json.ts';
 import { BATCH_RECORDS_MAX, INVOCATION_MS_MAX, QUERY_LIMIT_MAX } from '../core/limits.ts';
-import type { QuarantinedRecord } from '../core/ports.ts';
+import { type QuarantinedRecord, quarantineId } from '../core/ports.ts';
 import { Queries } from '../core/query/queries.ts';
 import type { PipelineStatus } from '../core/query/status.ts';
 import type { AnswerRow } from '../core/query/view-answer.ts';
@@ -98,8 +98,15 @@ export class MemoryRun {
     return answer.value;
   }
 
-  quarantined(): Promise<QuarantinedRecord[]> {
-    return this.#ports.quarantine.list(null, Number.MAX_SAFE_INTEGER);
+  async quarantined(): Promise<QuarantinedRecord[]> {
+    const records: QuarantinedRecord[] = [];
+    for (;;) {
+      const last = records.at(-1);
+      const after = last === undefined ? null : quarantineId(last);
+      const page = await this.#ports.quarantine.list(after, 1_000);
+      if (page.length === 0) return records;
+      records.push(...page);
+    }
   }
 
   #queries(): Queries {

@@ -7,6 +7,7 @@ import { bySortKey, copyBytes } from './stored-copy.ts';
 
 export class MemoryCheckpointStore implements CheckpointStore {
   readonly #heads = new Map<string, HeadItem>();
+  readonly #holds = new Map<string, string>();
 
   async readHead(sliceId: string): Promise<HeadItem | null> {
     return this.#copyOf(sliceId);
@@ -30,12 +31,21 @@ export class MemoryCheckpointStore implements CheckpointStore {
     return holds ? this.#apply(item) : this.#refused(item.sliceId);
   }
 
+  async holdHead(sliceId: string, hold: string | null): Promise<void> {
+    if (hold === null || !this.#heads.has(sliceId)) this.#holds.delete(sliceId);
+    else this.#holds.set(sliceId, hold);
+  }
+
   async listHeads(): Promise<HeadItem[]> {
-    return [...this.#heads.values()].map(copyItem).sort(bySortKey((item) => item.sliceId));
+    const sliceIds = [...this.#heads.keys()];
+    return sliceIds
+      .map((sliceId) => this.#copyOf(sliceId) as HeadItem)
+      .sort(bySortKey((item) => item.sliceId));
   }
 
   #apply(item: HeadItem): HeadWrite {
     this.#heads.set(item.sliceId, copyItem(item));
+    this.#holds.delete(item.sliceId);
     return { outcome: 'applied' };
   }
 
@@ -45,7 +55,9 @@ export class MemoryCheckpointStore implements CheckpointStore {
 
   #copyOf(sliceId: string): HeadItem | null {
     const item = this.#heads.get(sliceId);
-    return item === undefined ? null : copyItem(item);
+    const hold = this.#holds.get(sliceId);
+    if (item === undefined) return null;
+    return hold === undefined ? copyItem(item) : { ...copyItem(item), hold };
   }
 }
 

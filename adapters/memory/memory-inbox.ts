@@ -31,6 +31,10 @@ export class MemoryInbox implements Inbox {
     return count;
   }
 
+  async settle(sliceId: string, id: string): Promise<void> {
+    this.#begun.delete(JSON.stringify([sliceId, id]));
+  }
+
   async finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void> {
     const request = this.#of(sliceId).get(id);
     if (request === undefined) return;

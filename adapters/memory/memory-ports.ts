@@ -3,7 +3,7 @@
  */
 import type { Knobs } from '../../core/knobs.ts';
 import { DEFAULT_KNOBS } from '../../core/knobs.ts';
-import type { HashRange, ShardDirectory } from '../../core/ports.ts';
+import type { HashRange, Pauses, ShardDirectory } from '../../core/ports.ts';
 import type { TaskPorts } from '../../core/task/slice-task.ts';
 import { CountingNonces } from './counting-nonces.ts';
 import { MemoryBlobStore } from './memory-blob-store.ts';
@@ -31,6 +31,8 @@ export class MemoryPorts implements TaskPorts {
   readonly suspicions = new MemorySuspicionStore();
   readonly source = new MemoryRecordSource();
   readonly nonces = new CountingNonces();
+  /** Time passes at once. */
+  readonly pauses: Pauses = { pause: async (ms) => this.clock.advance(ms) };
   readonly shards: ShardDirectory = {
     hashRange: async () => WHOLE_RANGE,
     streamId: async () => STREAM_ID,

@@ -35,6 +35,7 @@ export class CountedPorts {
       quarantine: memory.quarantine,
       inbox: memory.inbox,
       plans: memory.plans,
+      pauses: memory.pauses,
       source,
       heads: this.#heads(memory.heads),
       suspicions: this.#suspicions(memory.suspicions),
@@ -62,6 +63,7 @@ export class CountedPorts {
       readHead: (sliceId) => read(() => heads.readHead(sliceId)),
       createHead: (item: HeadItem) => write(() => heads.createHead(item)),
       writeHead: (item, ifRevision) => write(() => heads.writeHead(item, ifRevision)),
+      holdHead: (sliceId, hold) => write(() => heads.holdHead(sliceId, hold)),
       listHeads: () => read(() => heads.listHeads()),
     };
   }

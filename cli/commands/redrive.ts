@@ -8,25 +8,39 @@ import {
 } from '../option-values.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type AdminPlaceOptions, adminPlace } from '../query-place.ts';
+import {
+  type ChoiceOptions,
+  choiceOf,
+  fromOption,
+  inPages,
+  reasonOption,
+  toOption,
+} from '../record-choice.ts';
 import { formatTable } from '../table.ts';
-import { UsageError } from '../usage-error.ts';
 
-interface RedriveOptions extends AdminPlaceOptions {
-  readonly reason?: string;
+interface RedriveOptions extends AdminPlaceOptions, ChoiceOptions {
   readonly json?: boolean;
+}
+
+interface Refusal {
+  readonly id: string;
+  readonly reason: string;
 }
 
 interface RedriveAnswer {
   readonly redriven: readonly string[];
-  readonly refused: readonly { readonly id: string; readonly reason: string }[];
+  readonly refused: readonly Refusal[];
   readonly pending: readonly string[];
+  readonly next?: string;
 }
 
 export function redriveCommand(): Command {
   return new Command('redrive')
-    .description('bring quarantined records back, each once: by id, or all of a reason')
+    .description('bring quarantined records back, each once: by id, or by reason and arrival')
     .argument('[id...]', 'ids that tidemark quarantine lists')
-    .option('--reason <reason>', 'all records that were put aside for this reason')
+    .addOption(reasonOption())
+    .addOption(fromOption())
+    .addOption(toOption())
     .addOption(queryUrlOption())
     .addOption(adminUrlOption())
     .addOption(awsOption())
@@ -44,14 +58,15 @@ async function redrive(
   options: RedriveOptions,
   command: Command,
 ): Promise<void> {
-  const { reason, json } = options;
-  if ((reason === undefined) === (ids.length === 0)) {
-    throw new UsageError("name ids, or a --reason, one of them; 'tidemark quarantine' lists both");
-  }
-  const body = reason === undefined ? { ids } : { reason };
   const place = adminPlace(options, command);
-  const answer = await callQueryApi<RedriveAnswer>(place, '/v1/quarantine/redrive', body);
-  console.log(json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
+  const answer = { redriven: [] as string[], refused: [] as Refusal[], pending: [] as string[] };
+  const ask = (body: object) => callQueryApi<RedriveAnswer>(place, '/v1/quarantine/redrive', body);
+  for await (const page of inPages(choiceOf(ids, options), ask)) {
+    for (const id of page.redriven) answer.redriven.push(id);
+    for (const refusal of page.refused) answer.refused.push(refusal);
+    for (const id of page.pending) answer.pending.push(id);
+  }
+  console.log(options.json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
   if (answer.refused.length + answer.pending.length > 0) process.exitCode = 1;
 }
 
@@ -60,7 +75,7 @@ function describeAnswer({ redriven, refused, pending }: RedriveAnswer): string {
   if (redriven.length > 0) counts.push(`${redriven.length} redriven`);
   if (refused.length > 0) counts.push(`${refused.length} refused`);
   if (pending.length > 0) counts.push(`${pending.length} not yet, but asked for`);
-  if (counts.length === 0) return 'nothing in the quarantine has this reason';
+  if (counts.length === 0) return 'nothing in the quarantine is selected';
   const rows = [
     ...refused.map(({ id, reason }) => [id, reason]),
     ...pending.map((id) => [id, 'its slice has not come to it yet']),

@@ -12,7 +12,7 @@ import { requireFormat } from '../format-version.ts';
 const HEADER_BYTES = 5;
 const CHECKSUM_BYTES = 4;
 
-export type Magic = 'TMHD' | 'TMDL' | 'TMBS' | 'TMRN';
+export type Magic = 'TMHD' | 'TMDL' | 'TMBS' | 'TMRN' | 'TMQN';
 
 export function sealEnvelope(magic: Magic, write: (writer: ByteWriter) => void): Uint8Array {
   const writer = new ByteWriter(1024);

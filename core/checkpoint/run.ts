@@ -54,6 +54,8 @@ interface Block {
 interface RunIndex {
   readonly views: readonly StoredView[];
   readonly blocks: readonly Block[];
+  /** The same by index of the view. */
+  readonly blocksOf: readonly (readonly Block[])[];
 }
 
 /** `blockBytes`: about how many one block has. */
@@ -83,6 +85,8 @@ export class RunReader {
   readonly #run: RunReference;
   readonly #read: ReadRunRange;
   #index: RunIndex | null = null;
+  /** The block that was read last: keys are often asked for in order. */
+  #last: { readonly block: Block; readonly entries: ClosedEntry[] } | null = null;
 
   constructor(sliceId: string, run: RunReference, read: ReadRunRange) {
     this.#sliceId = sliceId;
@@ -109,14 +113,12 @@ export class RunReader {
     from: Uint8Array | null = null,
     to: Uint8Array | null = null,
   ): AsyncGenerator<ClosedEntry[]> {
-    const { views, blocks } = await this.#readIndex();
+    const { views, blocksOf } = await this.#readIndex();
     const wanted = views.findIndex((stored) => isOf(stored, living));
-    const mine = blocks.filter((block) => block.view === wanted);
+    const mine = blocksOf[wanted] ?? [];
     const rewrite = rewriterOf(views[wanted], living);
-    for (const [index, block] of mine.entries()) {
-      // Several entries of one key can span blocks: a block counts from its own first key to the next one's, inclusive.
-      const next = mine[index + 1];
-      if (from !== null && next !== undefined && compareBytes(next.firstKey, from) < 0) continue;
+    for (let index = from === null ? 0 : firstBlockOf(mine, from); index < mine.length; index++) {
+      const block = mine[index] as Block;
       if (to !== null && compareBytes(block.firstKey, to) >= 0) return;
       const entries = await this.#readBlock(block);
       const within = entries.filter(
@@ -161,9 +163,13 @@ export class RunReader {
     return open(await this.#read(from, to, true));
   }
 
-  #readBlock(block: Block): Promise<ClosedEntry[]> {
+  async #readBlock(block: Block): Promise<ClosedEntry[]> {
+    if (this.#last?.block === block) return this.#last.entries;
     const { offset, byteLength } = block;
-    return this.#readSound(offset, offset + byteLength, (bytes) => this.#openBlock(block, bytes));
+    const open = (bytes: Uint8Array) => this.#openBlock(block, bytes);
+    const entries = await this.#readSound(offset, offset + byteLength, open);
+    this.#last = { block, entries };
+    return entries;
   }
 
   #openBlock(block: Block, bytes: Uint8Array): ClosedEntry[] {
@@ -212,6 +218,18 @@ function rewriterOf(
     });
 }
 
+/** The block that the first key at or after `from` may be in, out of those of one view: entries of one key can span blocks. */
+function firstBlockOf(blocks: readonly Block[], from: Uint8Array): number {
+  let [low, high] = [0, blocks.length - 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const next = blocks[middle + 1] as Block;
+    if (compareBytes(next.firstKey, from) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 function writeBlocks(
   view: number,
   entries: readonly ClosedEntry[],
@@ -258,5 +276,6 @@ function parseIndex(reader: ByteReader): RunIndex {
   }));
   reader.end();
   for (const { view } of blocks) assert(view < views.length, 'a-block-belongs-to-a-view');
-  return { views, blocks };
+  const blocksOf = views.map((_, index) => blocks.filter(({ view }) => view === index));
+  return { views, blocks, blocksOf };
 }

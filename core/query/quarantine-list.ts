@@ -6,21 +6,28 @@
  */
 import { ledgerInRuns } from '../checkpoint/ledger-runs.ts';
 import type { Manifest, RunReference } from '../checkpoint/manifest.ts';
+import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
 import {
   QUARANTINE_ANSWER_BYTES_MAX,
   QUARANTINE_LIMIT_DEFAULT,
   QUARANTINE_LIMIT_MAX,
 } from '../limits.ts';
-import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../ports.ts';
+import {
+  isSelected,
+  type QuarantinedPlace,
+  type QuarantinedRecord,
+  type QuarantineIndex,
+  type QuarantineSelection,
+  quarantineId,
+} from '../ports.ts';
 import { type Position, sortablePosition } from '../position.ts';
-import { decodeGroupKey } from '../state/group-key.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
+import type { RecentLedger } from '../state/recent-ledger.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
 import { toBase64 } from './base64.ts';
 import { type QueryParameters, readLimit } from './parameter-values.ts';
 import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';
-import type { RunCache } from './run-cache.ts';
 import type { SliceSnapshot } from './slice-reader.ts';
 import { openToken, sealToken } from './token.ts';
 import type { DamagedRun } from './view-rows.ts';
@@ -115,26 +122,63 @@ export async function listQuarantine(
 }
 
 /** Every record that waits in the quarantine, by id, those after `after` only. */
-export async function* quarantinedRecords(
+export function quarantinedRecords(
   after: string | null,
-  { slices, index, runs }: QuarantineSources,
+  sources: QuarantineSources,
   onDamage: (run: DamagedRun) => void,
 ): AsyncGenerator<QuarantinedRecord> {
+  const read = (last: string | null) => sources.index.list(last, CHUNK);
+  return waitingRecords(after, sources, { read, selects: () => true, onDamage });
+}
+
+/** The same of those that are selected, without their bytes. */
+export function quarantinedPlaces(
+  after: string | null,
+  selection: QuarantineSelection,
+  sources: QuarantineSources,
+): AsyncGenerator<QuarantinedPlace> {
+  const read = (last: string | null) => sources.index.describe(last, PLACES_CHUNK, selection);
+  const selects = (record: QuarantinedPlace) => isSelected(record, selection);
+  return waitingRecords<QuarantinedPlace>(after, sources, { read, selects, onDamage: () => {} });
+}
+
+interface Reading<T> {
+  /** The next that the index has. */
+  readonly read: (after: string | null) => Promise<T[]>;
+  readonly selects: (record: QuarantinedPlace) => boolean;
+  readonly onDamage: (run: DamagedRun) => void;
+}
+
+async function* waitingRecords<T extends QuarantinedPlace>(
+  after: string | null,
+  { slices, index, runs }: QuarantineSources,
+  { read, selects, onDamage }: Reading<T>,
+): AsyncGenerator<T | QuarantinedRecord> {
   const ledgers = new Map(
     slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs, onDamage)]),
   );
   const seen = new Set<string>();
-  const pending = pendingRecords(slices, after);
-  for await (const record of recordsInOrder(pending, indexed(after, slices, index))) {
+  const pending = await notPurged(pendingRecords(slices, after).filter(selects), index);
+  for await (const record of recordsInOrder(pending, indexed(after, slices, read))) {
     const ledger = ledgers.get(record.sliceId) as LedgerReader;
     if (!(await ledger.waits(record))) continue;
     if (await isPutAsideAgain(record, ledger.timeline, index)) continue;
     // A later timeline's may have been listed only since that was asked.
     const place = `${record.sliceId}/${sortablePosition(record)}`;
     if (ledger.timeline > 0 && seen.has(place)) continue;
-    seen.add(place);
+    if (ledger.timeline > 0) seen.add(place);
     yield record;
   }
+}
+
+/** What the index does not list yet, but no record that it says was purged. */
+async function notPurged(
+  pending: readonly QuarantinedRecord[],
+  index: QuarantineIndex,
+): Promise<QuarantinedRecord[]> {
+  if (pending.length === 0) return [];
+  const found = await index.read(pending.map(quarantineId));
+  return pending.filter((record) => found.get(quarantineId(record)) !== 'purged');
 }
 
 /** The ledger of one slice, at one epoch. */
@@ -144,8 +188,7 @@ class LedgerReader {
   readonly #manifest: Manifest;
   readonly #runs: RunCache;
   readonly #onDamage: (run: DamagedRun) => void;
-  /** Since the newest base, by the text of the record's key. */
-  readonly #recent = new Map<string, ClosedEntry[]>();
+  readonly #recent: RecentLedger<ClosedEntry>;
 
   constructor(
     { head, checkpoint }: SliceSnapshot,
@@ -157,14 +200,11 @@ class LedgerReader {
     this.#manifest = checkpoint.manifest;
     this.#runs = runs;
     this.#onDamage = onDamage;
-    for (const entry of checkpoint.image.closed.at(-1) as ClosedEntry[]) {
-      const key = String(decodeGroupKey(entry.key)[0]);
-      this.#recent.set(key, [...(this.#recent.get(key) ?? []), entry]);
-    }
+    this.#recent = checkpoint.image.recentLedger;
   }
 
   async waits(record: Position): Promise<boolean> {
-    const recent = this.#recent.get(sortablePosition(record)) ?? [];
+    const recent = this.#recent.entriesOf(record);
     const readerOf = (run: RunReference) => this.#runs.reader(this.#sliceId, run);
     const stored = await ledgerInRuns(record, this.#manifest.runs, readerOf);
     for (const { epoch } of stored.damaged) this.#onDamage({ slice: this.#sliceId, epoch });
@@ -176,14 +216,15 @@ class LedgerReader {
 
 /** A later timeline has put the same record aside, and lists it itself. */
 async function isPutAsideAgain(
-  record: QuarantinedRecord,
+  record: QuarantinedPlace,
   newestTimeline: number,
   index: QuarantineIndex,
 ): Promise<boolean> {
-  for (let timeline = record.timeline + 1; timeline <= newestTimeline; timeline++) {
-    if ((await index.get(quarantineId({ ...record, timeline }))) !== null) return true;
-  }
-  return false;
+  const { timeline } = record;
+  const later = Array.from({ length: newestTimeline - timeline }, (_, at) =>
+    quarantineId({ ...record, timeline: timeline + 1 + at }),
+  );
+  return later.length > 0 && (await index.read(later)).size > 0;
 }
 
 function nextAfter(records: readonly ListedRecord[]): string {
@@ -206,18 +247,19 @@ function pendingRecords(
     .sort((a, b) => (quarantineId(a) < quarantineId(b) ? -1 : 1));
 }
 
-/** Records that the index reads at a time: each may be as large as a record gets. */
+/** Records that the index reads at a time: each may be as large as a record gets; and such without bytes. */
 const CHUNK = 32;
+const PLACES_CHUNK = 1_000;
 
-async function* indexed(
+async function* indexed<T extends QuarantinedPlace>(
   after: string | null,
   slices: readonly SliceSnapshot[],
-  index: QuarantineIndex,
-): AsyncGenerator<QuarantinedRecord> {
+  read: Reading<T>['read'],
+): AsyncGenerator<T> {
   const heads = new Map(slices.map(({ head }) => [head.sliceId, head]));
   let last = after;
   for (;;) {
-    const records = await index.list(last, CHUNK);
+    const records = await read(last);
     for (const record of records) {
       const head = heads.get(record.sliceId);
       const isKnown =
@@ -225,7 +267,7 @@ async function* indexed(
       if (isKnown) yield record;
     }
     const end = records.at(-1);
-    if (end === undefined || records.length < CHUNK) return;
+    if (end === undefined) return;
     const id = quarantineId(end);
     if (last !== null && id <= last) {
       throw new CorruptStateFault(
@@ -237,10 +279,10 @@ async function* indexed(
 }
 
 /** Both, each id once. */
-async function* recordsInOrder(
+async function* recordsInOrder<T extends QuarantinedPlace>(
   pending: readonly QuarantinedRecord[],
-  stored: AsyncGenerator<QuarantinedRecord>,
-): AsyncGenerator<QuarantinedRecord> {
+  stored: AsyncGenerator<T>,
+): AsyncGenerator<T | QuarantinedRecord> {
   let at = 0;
   for await (const record of stored) {
     const id = quarantineId(record);

@@ -5,11 +5,12 @@
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { blobKey } from '../checkpoint/names.ts';
+import { RunCache } from '../checkpoint/run-cache.ts';
 import type { Plan } from '../definition/plan.ts';
 import { viewToJson } from '../definition/plan-json.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
-import { type QuarantineIndex, quarantineId } from '../ports.ts';
+import { type QuarantineIndex, type QuarantineSelection, quarantineId } from '../ports.ts';
 import type { Pace } from './pace.ts';
 import type { QueryParameters } from './parameter-values.ts';
 import {
@@ -17,10 +18,9 @@ import {
   parseQuarantineRequest,
   type QuarantineList,
   type QuarantineSources,
-  quarantinedRecords,
+  quarantinedPlaces,
 } from './quarantine-list.ts';
 import { type Asked, gone, guarded, Refused, refuse } from './query-problem.ts';
-import { RunCache } from './run-cache.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
 import { type Snapshot, Snapshots } from './snapshots.ts';
 import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.ts';
@@ -77,13 +77,17 @@ export class Queries {
     return this.#inTurn(async () => listQuarantine(request.value, await this.#quarantineNow()));
   }
 
-  /** Ids of the first records that wait in the quarantine for a reason. */
-  quarantinedIds(reason: string, limit: number): Promise<Asked<string[]>> {
+  /** Ids of the first records that wait in the quarantine and are selected, those after `after` only. */
+  quarantinedIds(
+    selection: QuarantineSelection,
+    after: string | null,
+    limit: number,
+  ): Promise<Asked<string[]>> {
     return this.#inTurn(async () => {
       const ids: string[] = [];
       const sources = await this.#quarantineNow();
-      for await (const record of quarantinedRecords(null, sources, () => {})) {
-        if (record.reason === reason) ids.push(quarantineId(record));
+      for await (const record of quarantinedPlaces(after, selection, sources)) {
+        ids.push(quarantineId(record));
         if (ids.length === limit) break;
       }
       return ids;

@@ -9,6 +9,7 @@ import { compareBytes } from '../bytes.ts';
 import { MissingBlob } from '../checkpoint/blobs.ts';
 import type { RunReference } from '../checkpoint/manifest.ts';
 import type { Checkpoint } from '../checkpoint/restore.ts';
+import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
 import {
@@ -26,7 +27,6 @@ import { FirstItems } from './first-items.ts';
 import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
 import { refuse } from './query-problem.ts';
 import { keyRange, selectsKey, selectsWindow } from './row-filter.ts';
-import type { RunCache } from './run-cache.ts';
 import type { PinnedSlice, RowPosition } from './snapshot-token.ts';
 import type { RowOrder, ViewRequest } from './view-request.ts';
 

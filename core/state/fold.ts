@@ -284,7 +284,7 @@ export class RecordFold {
   }
 }
 
-function ledgerNames({ plan, lives }: SliceImage): string[] {
+export function ledgerNames({ plan, lives }: SliceImage): string[] {
   return plan.views.map(({ name }, index) => ledgerNameOf(lives[index] as ViewLife, name));
 }
 

@@ -8,7 +8,7 @@
  */
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Position, sortablePosition } from '../position.ts';
-import { encodeGroupKey, type GroupMapKey, mapKeyOf } from './group-key.ts';
+import { decodeGroupKey, encodeGroupKey, type GroupMapKey, mapKeyOf } from './group-key.ts';
 import { firstLife, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
@@ -99,6 +99,22 @@ export function ledgerKeyRange(position: Position): { from: Uint8Array; to: Uint
   const to = from.slice();
   to[to.length - 1] = 6;
   return { from, to };
+}
+
+/**
+ * Keys of the entries that a record can have in the ledger's table: of the record as a whole, of views with these names, and
+ * of those that `known`, its other entries, name.
+ */
+export function ledgerEntryKeys(
+  position: Position,
+  names: readonly string[],
+  known: readonly { readonly key: Uint8Array }[],
+): ReadonlySet<GroupMapKey> {
+  const record = sortablePosition(position);
+  const keys = new Set([mapKeyOf([record, null])]);
+  for (const name of names) keys.add(mapKeyOf([record, name]));
+  for (const { key } of known) keys.add(mapKeyOf(decodeGroupKey(key)));
+  return keys;
 }
 
 function slotOf(ledger: ViewTable, position: Position, view: string | null): number {

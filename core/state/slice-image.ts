@@ -17,6 +17,7 @@ import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
 import { decodeGroupKey, encodeGroupKey, groupValuesOf, mapKeyOf } from './group-key.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
+import { RecentLedger } from './recent-ledger.ts';
 import {
   type ChangeSource,
   type DedupePolicy,
@@ -72,6 +73,8 @@ export class SliceImage {
   readonly windows: readonly WindowAssigner[];
   readonly dedupeIds = new DedupeIds();
   readonly closed: ClosedEntry[][];
+  /** Those of the quarantine's ledger, by record. */
+  readonly recentLedger: RecentLedger<ClosedEntry>;
   /** Which life of each view this is; null where the view is not in what was stored. */
   readonly lives: (ViewLife | null)[];
   /** What the ids are kept by: that of the plan, or of what was stored last by another one. */
@@ -94,6 +97,7 @@ export class SliceImage {
     this.tables = this.views.map((view) => new ViewTable(view));
     this.windows = this.views.map((view) => createWindowAssigner(view.window, plan.zone));
     this.closed = this.views.map(() => []);
+    this.recentLedger = new RecentLedger(this.closed.at(-1) as ClosedEntry[]);
     this.lives = [...plan.views.map(firstLife), LIVING_LEDGER.life];
     this.dedupe = dedupePolicyOf(plan);
   }
@@ -199,6 +203,7 @@ export class SliceImage {
   /** The closed entries are in a run from now on. */
   forgetClosed(): void {
     for (const entries of this.closed) entries.length = 0;
+    this.recentLedger.clear();
     this.#closedBytes = 0;
   }
 

@@ -10,10 +10,10 @@ import type { ViewPlan } from '../definition/plan.ts';
 import type { StreamRecord } from '../ports.ts';
 import type { Position } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
-import { RecordFold } from './fold.ts';
-import { isLedgerKeyOf, ledgerStanding } from './ledger-standing.ts';
+import { ledgerNames, RecordFold } from './fold.ts';
+import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
 import { Overlay } from './overlay.ts';
-import { LEDGER_VIEW } from './quarantine-ledger.ts';
+import { LEDGER_VIEW, ledgerEntryKeys } from './quarantine-ledger.ts';
 import { type ClosedEntry, closedEntriesOf, type SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
@@ -81,19 +81,30 @@ export class SliceState {
 
   /** See `RecordFold.redrive`. `stored` are the record's entries in the ledger's runs. */
   redrive(record: StreamRecord, stored: readonly ClosedEntry[]): RedriveResult {
-    const ledger = this.image.views.length - 1;
-    const { closed, late } = this.#changes()[ledger] as ViewSource;
-    const recent = [
-      ...(this.image.closed[ledger] as ClosedEntry[]),
-      ...closedEntriesOf(LEDGER_VIEW, [...closed, ...late]),
-    ].filter(({ key }) => isLedgerKeyOf(record, key));
-    const standing = ledgerStanding([...stored, ...recent]);
+    const standing = this.ledgerStanding(record, stored);
     if (standing.waiting.length === 0) {
       return { outcome: standing.cameBack ? 'came-back' : 'not-put-aside' };
     }
     this.#changesNow = null;
     const bad = this.#fold.redrive(record, standing, this.image, this.#overlay);
     return bad === null ? { outcome: 'redriven' } : { outcome: 'still-bad', bad };
+  }
+
+  /** What the ledger says of a record; `stored` are its entries in runs. */
+  ledgerStanding(record: Position, stored: readonly ClosedEntry[]): LedgerStanding {
+    const committed = [...stored, ...this.image.recentLedger.entriesOf(record)];
+    return ledgerStanding([...committed, ...this.#overlayLedger(record, committed)]);
+  }
+
+  /** What the overlay's ledger says of a record; `committed` are all other entries of it. */
+  #overlayLedger(record: Position, committed: readonly ClosedEntry[]): ClosedEntry[] {
+    const table = this.#overlay.late.at(-1) as ViewTable;
+    const entries: EntrySource[] = [];
+    for (const key of ledgerEntryKeys(record, ledgerNames(this.image), committed)) {
+      const slot = table.find(0, key);
+      if (slot >= 0) entries.push({ key, table, slot });
+    }
+    return closedEntriesOf(LEDGER_VIEW, [{ windowStartMs: 0, entries }]);
   }
 
   /** Forgets everything beyond the image. */

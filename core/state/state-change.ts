@@ -141,7 +141,7 @@ export function encodePosition(position: Position, writer: ByteWriter): void {
   writer.varint(position.subSequence);
 }
 
-function decodePosition(reader: ByteReader): Position {
+export function decodePosition(reader: ByteReader): Position {
   return checkedPosition({ sequenceNumber: reader.string(), subSequence: reader.varint() });
 }
 

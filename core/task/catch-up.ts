@@ -18,8 +18,19 @@ const GAP_CHECK_SILENCE_MS = 10_000;
 /** So is a record of this age: the stream may have trimmed, a moment ago, what came before it (retention is 24 h at least). */
 const GAP_CHECK_AGE_MS = 20 * 60 * 60_000;
 
+/** To which a chunk is halved where races are lost. */
+const CHUNK_RECORDS_MIN = 100;
+
+export interface ReplayLimits {
+  readonly timeLeftMs: () => number;
+  /** Of the records that one chunk folds: a smaller one is sooner committed. */
+  readonly halvings: number;
+}
+
 export interface CatchUpParts {
   readonly log: ReplayLog;
+  /** Records that one committed chunk of a replay folds. */
+  readonly chunkRecords: number;
   readonly guard: FoldGuard;
   readonly committer: Committer;
   readonly flipReserveMs: number;
@@ -39,11 +50,17 @@ export class CatchUp {
   }
 
   /** Folds (position, delivered], a committed chunk at a time. */
-  async replay(memory: Memory, timeLeftMs: () => number, report: DeliveryReport): Promise<Step> {
+  async replay(
+    memory: Memory,
+    { timeLeftMs, halvings }: ReplayLimits,
+    report: DeliveryReport,
+  ): Promise<Step> {
     const { state } = memory;
+    const { chunkRecords } = this.#parts;
+    const limit = Math.max(Math.min(CHUNK_RECORDS_MIN, chunkRecords), chunkRecords >> halvings);
     while (comparePositions(state.position, memory.head.delivered) < 0) {
       const { delivered } = memory.head;
-      const read = await this.#parts.log.readTowards(state.position, delivered);
+      const read = await this.#parts.log.readTowards(state.position, delivered, limit);
       const records = read.filter((record) => comparePositions(record, delivered) <= 0);
       report.replayed += records.length;
       if ((await this.foldAll(memory, records, report)) === 'lost') return 'lost';
@@ -75,7 +92,11 @@ export class CatchUp {
     const nowMs = Math.max(this.#parts.clock.nowMs(), batch.at(-1)?.arrivalMs ?? 0);
     if (follows && isSurelyYoung(first.arrivalMs, GAP_CHECK_AGE_MS, nowMs)) return 'done';
     for (;;) {
-      const read = await this.#parts.log.readBetween(state.position, first);
+      const read = await this.#parts.log.readBetween(
+        state.position,
+        first,
+        this.#parts.chunkRecords,
+      );
       if (read.outcome === 'gone') {
         if (!follows) throw this.#parts.log.gap(state.position, first);
         // The record at the position expires as any other, and the batch may well follow it: nobody can tell any more.

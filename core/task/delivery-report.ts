@@ -24,6 +24,8 @@ export interface DeliveryReport {
   /** The epoch that the slice went back to, since its newest was damaged or a change of plan was taken back. */
   rewoundTo: number | null;
   epoch: number;
+  /** A tick left work that the next one can do at once. */
+  isUnfinished: boolean;
 }
 
 /** `lost`: HEAD moved, and the invocation begins again. */

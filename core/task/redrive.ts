@@ -1,15 +1,25 @@
 /**
  * Redriving: the requests of a slice's inbox, folded into its memory. A record folds if it waits in the ledger, and the
  * mark that it came back is committed with it: so once, however often a request is done.
+ *
+ * Work goes by rounds, each committed by itself and short, so that batches of new records go between two of them.
  */
-import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { ledgerInRuns } from '../checkpoint/ledger-runs.ts';
 import type { RunReference } from '../checkpoint/manifest.ts';
-import { RunReader } from '../checkpoint/run.ts';
+import type { RunCache } from '../checkpoint/run-cache.ts';
+import { isFault } from '../faults.ts';
 import { REDRIVE_BEGINNINGS_MAX } from '../limits.ts';
-import type { Inbox, QuarantineIndex, RedriveOutcome, RedriveRequest } from '../ports.ts';
-import type { Position } from '../position.ts';
+import {
+  type Inbox,
+  isQuarantineId,
+  positionOfQuarantineId,
+  type QuarantinedRecord,
+  type QuarantineIndex,
+  type RedriveOutcome,
+  type RedriveRequest,
+  timelineOfQuarantineId,
+} from '../ports.ts';
 import type { ClosedEntry } from '../state/slice-image.ts';
 import type { FoldGuard } from './fold-guard.ts';
 import type { Memory } from './slice-memory.ts';
@@ -17,10 +27,9 @@ import type { Memory } from './slice-memory.ts';
 export interface RedrivePorts {
   readonly inbox: Inbox;
   readonly quarantine: QuarantineIndex;
-  readonly blobs: BlobStores;
 }
 
-/** What a request came to; the epoch is known once the memory is committed. */
+/** What a request came to so far. */
 export interface RequestResult {
   readonly id: string;
   readonly redriven: string[];
@@ -31,7 +40,7 @@ export interface InboxWork {
   /** To be done on this timeline, in order. */
   readonly open: readonly RedriveRequest[];
   /** Done in an epoch that no fallback can undo. */
-  readonly settled: readonly string[];
+  readonly settled: readonly { readonly id: string; readonly done: RedriveOutcome }[];
 }
 
 const PAGE = 100;
@@ -39,135 +48,194 @@ const PAGE = 100;
 /** Reads a slice's inbox. What a timeline before this one did is to be done again: it finds its marks, or their lack. */
 export async function readInbox(head: Head, inbox: Inbox): Promise<InboxWork> {
   const open: RedriveRequest[] = [];
-  const settled: string[] = [];
+  const settled: { id: string; done: RedriveOutcome }[] = [];
   let after: string | null = null;
   for (;;) {
     const page = await inbox.list(head.sliceId, after, PAGE);
     for (const request of page) {
       const { done } = request;
       if (done === null || done.timeline !== head.timeline) open.push(request);
-      else if (done.epoch < head.collectBelow) settled.push(request.id);
+      else if (done.epoch < head.collectBelow) settled.push({ id: request.id, done });
     }
     if (page.length < PAGE) return { open, settled };
     after = page.at(-1)?.id ?? null;
   }
 }
 
-/** A request, and how often owners began it. */
-export interface BegunRequest {
-  readonly request: RedriveRequest;
-  readonly beginnings: number;
+/** Forgets requests that no fallback can undo, and the bytes of what they brought back. */
+export async function forgetSettled(
+  head: Head,
+  settled: InboxWork['settled'],
+  { inbox, quarantine }: RedrivePorts,
+): Promise<void> {
+  if (settled.length === 0) return;
+  const { sliceId, collectBelow } = head;
+  // First what the requests name: they are not found again once they are gone.
+  const ids = settled.flatMap(({ done }) => done.redriven);
+  await quarantine.purge(sliceId, ids, collectBelow);
+  await inbox.delete(
+    sliceId,
+    settled.map(({ id }) => id),
+  );
+}
+
+export interface RoundParts extends RedrivePorts {
+  readonly guard: FoldGuard;
+  readonly runs: RunCache;
+  /** How often each request was begun, of those that this invocation has begun and not ended. */
+  readonly begun: Map<string, number>;
+  /** The round has taken its time. */
+  readonly isOver: () => boolean;
+}
+
+export interface RedriveRound {
+  /** The requests that are decided as a whole, once the memory is committed. */
+  readonly whole: readonly RequestResult[];
+  /** Something came back. */
+  readonly hasFolded: boolean;
+  /** Requests, or a part of one, are left for the next round. */
+  readonly isUnfinished: boolean;
 }
 
 /**
- * Which of the requests are done now. One that an owner began before and did not end may kill whoever does it, and is done
- * alone. `begun` holds what this invocation has counted.
+ * Folds what the requests name into the memory, until they end or the round is over; of the first request one record at
+ * least. One that an owner began before, and did not end, may kill the next one too: it has a round of its own.
  */
-export async function beginRequests(
-  requests: readonly RedriveRequest[],
-  begun: Map<string, number>,
-  inbox: Inbox,
-): Promise<BegunRequest[]> {
-  const chosen: BegunRequest[] = [];
-  for (const request of requests) {
-    const { id, sliceId } = request;
-    const beginnings = begun.get(id) ?? (await inbox.begin(sliceId, id));
-    begun.set(id, beginnings);
-    if (beginnings === 1) chosen.push({ request, beginnings });
-    else return chosen.length > 0 ? chosen : [{ request, beginnings }];
-  }
-  return chosen;
-}
-
-/** Folds what the requests name into the memory. */
-export async function redrive(
+export async function redriveRound(
   memory: Memory,
-  requests: readonly BegunRequest[],
-  ports: RedrivePorts,
-  guard: FoldGuard,
-): Promise<RequestResult[]> {
-  const ledger = new LedgerRuns(memory, ports.blobs);
-  const results: RequestResult[] = [];
-  for (const { request, beginnings } of requests) {
-    const { id, records } = request;
+  requests: readonly RedriveRequest[],
+  parts: RoundParts,
+): Promise<RedriveRound> {
+  const whole: RequestResult[] = [];
+  let hasFolded = false;
+  const end = (isUnfinished: boolean) => ({ whole, hasFolded, isUnfinished });
+  for (const request of requests) {
+    if (whole.length > 0 && parts.isOver()) return end(true);
+    const beginnings = await beginRequest(request, parts);
+    if (beginnings > 1 && whole.length > 0) return end(true);
+    const { id } = request;
     const result: RequestResult = { id, redriven: [], refused: [] };
-    results.push(result);
-    if (beginnings > REDRIVE_BEGINNINGS_MAX) {
-      for (const recordId of records) result.refused.push({ id: recordId, reason: GIVEN_UP });
-      continue;
+    for await (const [recordId, found] of recordsOf(request, parts.quarantine)) {
+      if (hasFolded && parts.isOver()) return end(true);
+      const answer =
+        beginnings > REDRIVE_BEGINNINGS_MAX
+          ? GIVEN_UP
+          : await redriveOne(memory, { id: recordId, found, requestId: id }, parts);
+      if (answer === FOLDED) hasFolded = true;
+      if (answer === FOLDED || answer === CAME_BACK) result.redriven.push(recordId);
+      else result.refused.push({ id: recordId, reason: answer });
     }
-    for (const recordId of new Set(records)) {
-      const reason = await redriveOne(memory, recordId, ledger, ports.quarantine, guard);
-      if (reason === null) result.redriven.push(recordId);
-      else result.refused.push({ id: recordId, reason });
-    }
+    whole.push(result);
+    if (beginnings > 1) return end(request !== requests.at(-1));
   }
-  return results;
+  return end(false);
 }
 
 /** Writes down what became of the requests; `head` holds it. */
 export async function finishRequests(
   head: Head,
   results: readonly RequestResult[],
-  inbox: Inbox,
+  { inbox, begun }: Pick<RoundParts, 'inbox' | 'begun'>,
 ): Promise<void> {
   const { sliceId, timeline, epoch } = head;
   for (const { id, redriven, refused } of results) {
     const done: RedriveOutcome = { timeline, epoch, redriven, refused };
     await inbox.finish(sliceId, id, done);
+    begun.delete(id);
   }
 }
 
+const FOLDED = Symbol('it folded');
+/** Perhaps by this very request, whose owner died before it could say so. */
+const CAME_BACK = Symbol('it came back before');
 const GIVEN_UP =
-  'owners failed again and again while they did this request: ask for its records one by one';
+  'owners died again and again while they did this request: ask for its records one by one';
 
-/** Null if the record came back, by this request or another one; otherwise why not. */
+async function beginRequest(
+  { id, sliceId }: RedriveRequest,
+  { begun, inbox }: RoundParts,
+): Promise<number> {
+  const beginnings = begun.get(id) ?? (await inbox.begin(sliceId, id));
+  begun.set(id, beginnings);
+  return beginnings;
+}
+
+/** Records that are read at once: each may be as large as a record gets. */
+const READ_AT_ONCE = 25;
+
+type Found = QuarantinedRecord | 'purged' | undefined;
+
+/** What a request names, each once, with what the quarantine has of it. */
+async function* recordsOf(
+  { records }: RedriveRequest,
+  quarantine: QuarantineIndex,
+): AsyncGenerator<[id: string, found: Found]> {
+  const ids = [...new Set(records)];
+  for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+    const some = ids.slice(at, at + READ_AT_ONCE);
+    const found = await quarantine.read(some);
+    for (const id of some) yield [id, found.get(id)];
+  }
+}
+
+interface Asked {
+  readonly id: string;
+  readonly found: Found;
+  readonly requestId: string;
+}
+
+/** What became of a record; a text says why it did not come back. */
 async function redriveOne(
   memory: Memory,
-  id: string,
-  ledger: LedgerRuns,
-  quarantine: QuarantineIndex,
-  guard: FoldGuard,
-): Promise<string | null> {
-  const record = await quarantine.get(id);
-  if (record === null || record.sliceId !== memory.head.sliceId) {
-    return 'there is no such record in the quarantine';
-  }
-  // Once more: the bytes may only have come badly, and a refusal is final.
-  const stored = (await ledger.entriesOf(record)) ?? (await ledger.entriesOf(record));
-  if (stored === null) return 'a run that may say whether it came back already cannot be read';
-  const result = guard.redrive(record, memory.state, stored);
-  switch (result.outcome) {
-    case 'redriven':
-      return null;
-    case 'came-back':
-      // Perhaps by this very request, whose owner died before it could say so.
-      return null;
-    case 'not-put-aside':
-      return 'its slice has not put it aside, on the timeline that counts';
-    case 'still-bad':
-      return `it is still bad: ${result.bad.reason}: ${result.bad.detail}`;
+  { id, found, requestId }: Asked,
+  { guard, runs, begun }: RoundParts,
+): Promise<typeof FOLDED | typeof CAME_BACK | string> {
+  const { sliceId } = memory.head;
+  if (!isQuarantineId(id) || !id.startsWith(`${sliceId}/`)) return UNKNOWN;
+  const entries = await ledgerEntries(memory, id, runs);
+  if (entries === null) return 'a run that may say whether it came back already cannot be read';
+  if (found === undefined || found === 'purged') return withoutBytes(memory, id, entries);
+  try {
+    const result = guard.redrive(found, memory.state, entries);
+    switch (result.outcome) {
+      case 'redriven':
+        return FOLDED;
+      case 'came-back':
+        return CAME_BACK;
+      case 'not-put-aside':
+        return 'its slice has not put it aside, on the timeline that counts';
+      case 'still-bad':
+        return `it is still bad: ${result.bad.reason}: ${result.bad.detail}`;
+    }
+  } catch (fault) {
+    // Not enough memory, say: that goes on counting, or the request would be begun for ever.
+    if (isFault(fault)) begun.delete(requestId);
+    throw fault;
   }
 }
 
-/** The ledger's entries in runs, those of one record at a time. */
-class LedgerRuns {
-  readonly #readers: ReadonlyMap<RunReference, RunReader>;
+const UNKNOWN = 'there is no such record in the quarantine';
 
-  constructor({ head, checkpoint }: Memory, blobs: BlobStores) {
-    this.#readers = new Map(
-      checkpoint.manifest.runs.map((run) => {
-        const read = (from: number, to: number) =>
-          readBlobRange(blobs, head.sliceId, run, from, to);
-        return [run, new RunReader(head.sliceId, run, read)];
-      }),
-    );
-  }
+/** The ledger knows of records whose bytes are gone. */
+function withoutBytes(
+  { head, state }: Memory,
+  id: string,
+  stored: readonly ClosedEntry[],
+): typeof CAME_BACK | string {
+  if (timelineOfQuarantineId(id) > head.timeline) return UNKNOWN;
+  const { waiting, cameBack } = state.ledgerStanding(positionOfQuarantineId(id), stored);
+  if (waiting.length > 0) return 'it was purged: its bytes are no longer kept';
+  return cameBack ? CAME_BACK : UNKNOWN;
+}
 
-  /** Null where a run is damaged: that is no reason to hold up the slice. */
-  async entriesOf(position: Position): Promise<readonly ClosedEntry[] | null> {
-    const readerOf = (run: RunReference) => this.#readers.get(run) as RunReader;
-    const { entries, damaged } = await ledgerInRuns(position, [...this.#readers.keys()], readerOf);
-    return damaged.length > 0 ? null : entries;
-  }
+/** A record's entries in the ledger's runs; null if one of them cannot be read. */
+async function ledgerEntries(
+  { head, checkpoint }: Memory,
+  id: string,
+  runs: RunCache,
+): Promise<readonly ClosedEntry[] | null> {
+  const position = positionOfQuarantineId(id);
+  const readerOf = (run: RunReference) => runs.reader(head.sliceId, run);
+  const found = await ledgerInRuns(position, checkpoint.manifest.runs, readerOf);
+  return found.damaged.length > 0 ? null : found.entries;
 }

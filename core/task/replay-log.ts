@@ -34,7 +34,6 @@ export class ReplayLog {
   readonly #identity: SliceIdentity;
   readonly #source: RecordSource;
   readonly #shards: ShardDirectory;
-  readonly #chunkRecords: number;
   /** What the last proof read: a shard gives five answers a second, so the gap check does not ask again. */
   #proof: { readonly after: Position; readonly answer: SourceRead } | null = null;
 
@@ -42,7 +41,6 @@ export class ReplayLog {
     this.#identity = identity;
     this.#source = ports.source;
     this.#shards = ports.shards;
-    this.#chunkRecords = ports.knobs.replayChunkRecords;
   }
 
   /** Throws `StreamMismatchFault` if HEAD is of another stream, or its `delivered` no record of it, there or trimmed. */
@@ -52,10 +50,10 @@ export class ReplayLog {
     if (answer !== null) this.#proof = { after: head.delivered, answer };
   }
 
-  /** The records after `after`, the first of them at or before `delivered`: HEAD's `delivered` is one of them. */
-  async readTowards(after: Position, delivered: Position): Promise<StreamRecord[]> {
+  /** At most `limit` records after `after`, the first of them at or before `delivered`: HEAD's `delivered` is one of them. */
+  async readTowards(after: Position, delivered: Position, limit: number): Promise<StreamRecord[]> {
     const { shardId } = this.#identity;
-    const answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
+    const answer = await this.#source.readAfter(shardId, after, limit);
     const first = answer.outcome === 'records' ? answer.records[0] : undefined;
     const leadsThere = first !== undefined && comparePositions(first, delivered) <= 0;
     if (answer.outcome === 'records' && leadsThere) return answer.records;
@@ -65,13 +63,13 @@ export class ReplayLog {
     throw this.gap(after, delivered);
   }
 
-  /** What the stream has after a position and before a record that was brought, a chunk of it. */
-  async readBetween(after: Position, first: StreamRecord): Promise<BetweenRead> {
+  /** What the stream has after a position and before a record that was brought, at most `limit` of it. */
+  async readBetween(after: Position, first: StreamRecord, limit: number): Promise<BetweenRead> {
     const { shardId } = this.#identity;
     // Nearly always the first record is the one that was brought: nobody reads a chunk to see it.
     let answer = this.#proved(after) ?? (await this.#source.readAfter(shardId, after, 1));
     if (answer.outcome === 'records' && isBefore(answer.records[0], first)) {
-      answer = await this.#source.readAfter(shardId, after, this.#chunkRecords);
+      answer = await this.#source.readAfter(shardId, after, limit);
     }
     if (answer.outcome === 'trimmed') {
       // A slice that has folded nothing begins with the first record that is brought to it (ADR 0015), unless the stream has

@@ -83,13 +83,18 @@ export class SliceMemory {
 
   /** HEAD as it is now; a new slice gets its first. Throws `LostStateFault` where a slice that is not new has none. */
   async readHead(): Promise<Head> {
+    return (await this.lookAtHead()).head;
+  }
+
+  /** The same, with what stands beside it. */
+  async lookAtHead(): Promise<{ readonly head: Head; readonly hold: string | null }> {
     const { sliceId, shardId } = this.#identity;
     const item = await this.#ports.heads.readHead(sliceId);
     const head = item === null ? await this.#begin() : parseHead(item);
     if (head.epoch === 0 && !this.#isBorn) await recordBirth(head, this.#ports.blobs.objects);
     this.#isBorn = true;
     assert(head.sliceId === sliceId && head.shardId === shardId, 'head-is-of-this-slice');
-    return head;
+    return { head, hold: item?.hold ?? null };
   }
 
   /**

@@ -7,22 +7,32 @@
  */
 import { assert } from '../assert.ts';
 import type { Head } from '../checkpoint/head.ts';
+import { RunCache } from '../checkpoint/run-cache.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import { BehindFault, HeldFault, TransientFault } from '../faults.ts';
-import type { StreamRecord, SuspicionStore } from '../ports.ts';
+import { REDRIVE_CACHE_BYTES_MAX, REDRIVE_ROUND_MS_MAX } from '../limits.ts';
+import type { Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
-import { beginRequests, finishRequests, type RedrivePorts, readInbox, redrive } from './redrive.ts';
+import { HeadHold } from './head-hold.ts';
+import {
+  finishRequests,
+  forgetSettled,
+  type RedrivePorts,
+  readInbox,
+  redriveRound,
+} from './redrive.ts';
 import { ReplayLog, type SliceIdentity } from './replay-log.ts';
 import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
 
 export interface TaskPorts extends MemoryPorts, RedrivePorts {
   readonly suspicions: SuspicionStore;
+  readonly pauses: Pauses;
 }
 
 interface Attempt {
@@ -30,10 +40,16 @@ interface Attempt {
   readonly report: DeliveryReport;
   /** Become the owner of a new generation first, whoever owns the slice now. */
   readonly fences: boolean;
+  /** It takes longer than a delivery, and would lose its races for HEAD to deliveries for ever. */
+  readonly asksToHold: boolean;
   /** What to do while another owner recovers the slice. */
   readonly held: (head: Head) => Promise<Step>;
-  readonly step: (memory: Memory) => Promise<Step>;
+  /** `losses`: races lost in a row, so many halvings of the work that one commit takes. */
+  readonly step: (memory: Memory, losses: number) => Promise<Step>;
 }
+
+/** Races lost in a row before the others are asked to hold back. */
+const LOSSES_TO_HOLD = 2;
 
 /** Requests that one flip does at most. */
 const REQUESTS_MAX = 10;
@@ -45,6 +61,8 @@ export class SliceTask {
   readonly #guard: FoldGuard;
   readonly #committer: Committer;
   readonly #catchUp: CatchUp;
+  readonly #hold: HeadHold;
+  #runs: RunCache;
   readonly #planHash: string;
   #memory: Memory | null = null;
   /** The generation that this task fenced. */
@@ -59,9 +77,12 @@ export class SliceTask {
     this.#planHash = plan.hash;
     this.#owner = new SliceMemory(identity, plan, decoder, ports);
     this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
+    this.#hold = new HeadHold(this.#owner, ports);
+    this.#runs = new RunCache(ports.blobs, REDRIVE_CACHE_BYTES_MAX);
     this.#committer = new Committer(this.#owner, ports);
     this.#catchUp = new CatchUp({
       log: new ReplayLog(identity, ports),
+      chunkRecords: ports.knobs.replayChunkRecords,
       guard: this.#guard,
       committer: this.#committer,
       flipReserveMs: ports.knobs.flipReserveMs,
@@ -85,6 +106,7 @@ export class SliceTask {
         timeLeftMs,
         report,
         fences: false,
+        asksToHold: true,
         held: async (head) => {
           throw new HeldFault(`slice ${head.sliceId} is being recovered`, {
             hint: 'ask again when its state is OPEN',
@@ -102,6 +124,7 @@ export class SliceTask {
         timeLeftMs,
         report,
         fences: true,
+        asksToHold: true,
         held: async () => 'lost',
         step: (memory) => this.#committer.flip(memory, report, { base: true }),
       }),
@@ -116,8 +139,9 @@ export class SliceTask {
         timeLeftMs,
         report,
         fences: false,
+        asksToHold: true,
         held: async () => 'done',
-        step: (memory) => this.#tick(memory, report),
+        step: (memory, losses) => this.#tick(memory, losses, report),
       });
     });
   }
@@ -139,6 +163,7 @@ export class SliceTask {
       timeLeftMs,
       report,
       fences: false,
+      asksToHold: false,
       held: async (head) => {
         answered = last === undefined ? head : await this.#committer.answerWhileHeld(head, last);
         return answered === null ? 'lost' : 'done';
@@ -180,6 +205,8 @@ export class SliceTask {
       throw fault;
     } finally {
       try {
+        await this.#hold.release(this.#identity.sliceId);
+        await this.#settleBegun();
         await this.#guard.disarm(this.#memory?.head.cursor ?? null);
       } finally {
         this.#begun.clear();
@@ -193,17 +220,24 @@ export class SliceTask {
   async #attempt(attempt: Attempt): Promise<void> {
     const { report } = attempt;
     const attemptsMax = this.#ports.knobs.headWriteAttemptsMax;
-    for (let count = 0; count < attemptsMax; count++) {
+    // A fence that another's follows is left to that one.
+    let { fences } = attempt;
+    let losses = 0;
+    while (losses < attemptsMax) {
+      const flipsBefore = report.flips;
       try {
-        // A fence that somebody else's follows is left to him.
-        const fences = attempt.fences && count === 0;
-        if ((await this.#once({ ...attempt, fences })) === 'done') return;
+        if ((await this.#once({ ...attempt, fences }, losses)) === 'done') return;
       } catch (error) {
         if (!(error instanceof FailedRecord)) throw error;
         this.#guard.failed(error);
         this.#memory = null;
       }
       report.refused++;
+      fences = false;
+      losses = report.flips > flipsBefore ? 1 : losses + 1;
+      if (attempt.asksToHold && losses >= LOSSES_TO_HOLD) {
+        await this.#hold.ask(this.#identity.sliceId);
+      }
     }
     throw new TransientFault(
       `slice ${this.#identity.sliceId}: HEAD moved under ${attemptsMax} flips in a row`,
@@ -211,8 +245,8 @@ export class SliceTask {
     );
   }
 
-  async #once({ held, fences, step, report, timeLeftMs }: Attempt): Promise<Step> {
-    let head = await this.#owner.readHead();
+  async #once({ held, fences, step, report, timeLeftMs }: Attempt, losses: number): Promise<Step> {
+    let head = await this.#hold.readHead();
     if (head.status === 'OPENING' || head.status === 'SEALED') {
       throw new HeldFault(`slice ${head.sliceId} is ${head.status}`);
     }
@@ -234,8 +268,9 @@ export class SliceTask {
       // Anew in each attempt: HEAD may have gone on by what another environment took from another stream.
       await this.#catchUp.proveDelivered(memory);
     }
-    if ((await this.#catchUp.replay(memory, timeLeftMs, report)) === 'lost') return 'lost';
-    return step(memory);
+    const limits = { timeLeftMs, halvings: losses };
+    if ((await this.#catchUp.replay(memory, limits, report)) === 'lost') return 'lost';
+    return step(memory, losses);
   }
 
   /** Nothing was committed for so long that its owner must be gone. */
@@ -270,7 +305,7 @@ export class SliceTask {
     const head = await this.#owner.readHead();
     if (head.planHash !== this.#planHash || head.status !== 'OPEN') return true;
     const { open, settled } = await readInbox(head, this.#ports.inbox);
-    if (settled.length > 0) await this.#ports.inbox.delete(head.sliceId, settled);
+    await forgetSettled(head, settled, this.#ports);
     return open.length > 0 || this.#isUnsavedTooLong(head);
   }
 
@@ -280,20 +315,28 @@ export class SliceTask {
     return !isSaved && mayHavePassed(head.flippedMs, knobs.unsavedAgeMsMax, clock.nowMs());
   }
 
-  async #tick(memory: Memory, report: DeliveryReport): Promise<Step> {
-    const { inbox } = this.#ports;
+  async #tick(memory: Memory, losses: number, report: DeliveryReport): Promise<Step> {
+    const { inbox, clock, blobs } = this.#ports;
     const { open } = await readInbox(memory.head, inbox);
     const requests = open.slice(0, REQUESTS_MAX);
-    const begun = await beginRequests(requests, this.#begun, inbox);
-    const results = await redrive(memory, begun, this.#ports, this.#guard);
+    const beganMs = clock.nowMs();
+    const roundMs = REDRIVE_ROUND_MS_MAX / 2 ** losses;
+    const parts = {
+      ...{ inbox, quarantine: this.#ports.quarantine, guard: this.#guard },
+      ...{ runs: this.#runs, begun: this.#begun },
+      // A clock that jumps ends the round, whatever its direction.
+      isOver: () => Math.abs(clock.nowMs() - beganMs) >= roundMs,
+    };
+    const { whole, hasFolded, isUnfinished } = await redriveRound(memory, requests, parts);
     const isDue =
       memory.head.status === 'RECOVERING' ||
       // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
       (report.flips > 0 && comparePositions(memory.state.position, memory.head.cursor) > 0) ||
-      results.some(({ redriven }) => redriven.length > 0) ||
+      hasFolded ||
+      whole.some(({ redriven }) => redriven.length > 0) ||
       this.#isUnsavedTooLong(memory.head);
     if (isDue) {
-      const requestsDone = results.map(({ id }) => id);
+      const requestsDone = whole.map(({ id }) => id);
       const request = { base: false, requestsDone };
       if ((await this.#committer.flip(memory, report, request)) === 'lost') {
         // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
@@ -301,12 +344,25 @@ export class SliceTask {
         return 'lost';
       }
     }
-    await finishRequests(memory.head, results, inbox);
+    await finishRequests(memory.head, whole, parts);
+    report.isUnfinished = isUnfinished || open.length > requests.length;
+    if (!report.isUnfinished) this.#runs = new RunCache(blobs, REDRIVE_CACHE_BYTES_MAX);
     return 'done';
+  }
+
+  /** What this invocation began and did not end killed nobody: it lost a race, met a fault of a store, or left work. */
+  async #settleBegun(): Promise<void> {
+    const { sliceId } = this.#identity;
+    try {
+      for (const id of this.#begun.keys()) await this.#ports.inbox.settle(sliceId, id);
+    } catch (fault) {
+      // What goes on counting counts one death too many; it takes many.
+      if (!(fault instanceof TransientFault)) throw fault;
+    }
   }
 }
 
-const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0 };
+const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0, isUnfinished: false };
 
 function newReport(): DeliveryReport {
   const counts = { folded: 0, replayed: 0, restored: 0, flips: 0, refused: 0 };

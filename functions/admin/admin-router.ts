@@ -2,6 +2,8 @@
  * Which of the admin calls a request is, and its answer. What the aggregate function throws is told of, not hidden.
  */
 import type { QueryParameters } from '../../core/query/parameter-values.ts';
+import type { PurgeSummary } from '../../core/query/purge.ts';
+import { RECORD_CHOICE_EXAMPLE, type RecordChoice } from '../../core/query/quarantine-body.ts';
 import type { Asked, QueryProblem } from '../../core/query/query-problem.ts';
 import { METRIC } from '../deployment-contract.ts';
 import {
@@ -15,12 +17,14 @@ import {
 import type { Telemetry } from '../telemetry.ts';
 import { answerCheckpoint, type CheckpointedSlice } from './checkpoint-answer.ts';
 import { parseJsonBody } from './json-body.ts';
-import { answerRedrive, REDRIVE_EXAMPLE, type RedriveOptions } from './redrive-answer.ts';
+import { answerPurge } from './purge-answer.ts';
+import { answerRedrive, type RedriveOptions } from './redrive-answer.ts';
 
 export interface AdminPorts extends RedriveOptions {
   readonly checkpoint: () => Promise<CheckpointedSlice[]>;
   /** Whole, with what producers sent. */
   readonly quarantine: (parameters: QueryParameters) => Promise<Asked<unknown>>;
+  readonly purge: (choice: RecordChoice) => Promise<Asked<PurgeSummary>>;
   readonly telemetry: Telemetry;
 }
 
@@ -28,10 +32,12 @@ export interface AdminPorts extends RedriveOptions {
 const LOGGED_LENGTH_MAX = 300;
 const CHECKPOINT = '/v1/checkpoint';
 const REDRIVE = '/v1/quarantine/redrive';
+const PURGE = '/v1/quarantine/purge';
 const QUARANTINE = '/v1/quarantine';
 const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
   [CHECKPOINT]: 'POST',
   [REDRIVE]: 'POST',
+  [PURGE]: 'POST',
   [QUARANTINE]: 'GET',
 };
 
@@ -65,12 +71,12 @@ async function list({ rawQueryString }: UrlEvent, ports: AdminPorts): Promise<Ur
 }
 
 async function post(event: UrlEvent, ports: AdminPorts): Promise<UrlResult> {
-  const isRedrive = event.rawPath === REDRIVE;
   const parameters = new URLSearchParams(event.rawQueryString);
-  const example = isRedrive ? REDRIVE_EXAMPLE : '{}';
+  const example = event.rawPath === CHECKPOINT ? '{}' : RECORD_CHOICE_EXAMPLE;
   const json = parseJsonBody(bodyText(event), parameters, example);
   if (!json.ok) return problemResult(json.problem);
-  if (isRedrive) return answerRedrive(json.value, ports);
+  if (event.rawPath === REDRIVE) return answerRedrive(json.value, ports);
+  if (event.rawPath === PURGE) return answerPurge(json.value, ports.purge);
   return answerCheckpoint(json.value, ports.checkpoint);
 }
 

@@ -1,8 +1,8 @@
 /**
  * `POST /v1/checkpoint`: a base of every slice, now.
  */
+import { shownJson } from '../../core/query/quarantine-body.ts';
 import { type Asked, asked, refuse } from '../../core/query/query-problem.ts';
-import { shownJson } from '../../core/query/redrive.ts';
 import { resultOf, type UrlResult } from '../function-url.ts';
 
 export interface CheckpointedSlice {

@@ -6,6 +6,7 @@ import { AwsCalls, CLIENT_SETTINGS } from '../../adapters/aws/aws-calls.ts';
 import { LambdaFunction } from '../../adapters/aws/lambda/lambda-function.ts';
 import { deleteAll } from '../../core/checkpoint/delete-all.ts';
 import { parseHead } from '../../core/checkpoint/head.ts';
+import { Purges } from '../../core/query/purge.ts';
 import { Queries } from '../../core/query/queries.ts';
 import { Redrives } from '../../core/query/redrive.ts';
 import { activatePlan } from '../../core/task/plan-activation.ts';
@@ -35,11 +36,13 @@ const owners = new SliceOwners({
 });
 const queries = new Queries(plan, ports);
 const redrives = new Redrives(queries, ports);
+const purges = new Purges(queries, ports);
 
 const handle = createAdminHandler({
   checkpoint: () => owners.checkpoint(),
   quarantine: (parameters) => queries.quarantine(parameters),
-  ask: (selection) => redrives.ask(selection),
+  ask: (choice) => redrives.ask(choice),
+  purge: (choice) => purges.purge(choice),
   outcome: (asked) => redrives.outcome(asked),
   tick: (sliceId) => owners.tick(sliceId),
   // Each look asks an owner to begin a request, which may be begun so often only.

@@ -4,19 +4,18 @@
  *
  *   200 {redriven, refused, pending: []}     all is decided
  *   202 {redriven, refused, pending}         the owners of `pending` could not come to it in time, and still will
+ *
+ * `next` is there where more is selected than one call takes: the same body with it goes on.
  */
+
+import { parseRecordChoice, type RecordChoice } from '../../core/query/quarantine-body.ts';
 import type { Asked } from '../../core/query/query-problem.ts';
-import {
-  type AskedRedrive,
-  parseRedrive,
-  type RedriveSelection,
-  type RedriveSummary,
-} from '../../core/query/redrive.ts';
+import type { AskedRedrive, RedriveSummary } from '../../core/query/redrive.ts';
 import { resultOf, type UrlResult } from '../function-url.ts';
 
 export interface RedriveOptions {
   /** Puts the requests into inboxes. */
-  readonly ask: (selection: RedriveSelection) => Promise<Asked<AskedRedrive>>;
+  readonly ask: (choice: RecordChoice) => Promise<Asked<AskedRedrive>>;
   readonly outcome: (asked: AskedRedrive) => Promise<RedriveSummary>;
   /** Has the owner of a slice look into its inbox; resolves when it has, or could not. */
   readonly tick: (sliceId: string) => Promise<void>;
@@ -29,13 +28,12 @@ export interface RedriveOptions {
 
 const WAIT_MS_MAX = 10_000;
 const WAIT_STEP_MS = 50;
-export const REDRIVE_EXAMPLE = '{"ids": ["…"]} or {"reason": "wrong-type"}';
 
 export async function answerRedrive(body: unknown, options: RedriveOptions): Promise<UrlResult> {
   // Judged before it crosses to another thread, which not everything can.
-  const selection = parseRedrive(body);
-  if (!selection.ok) return resultOf(selection);
-  const asked = await options.ask(selection.value);
+  const choice = parseRecordChoice(body);
+  if (!choice.ok) return resultOf(choice);
+  const asked = await options.ask(choice.value);
   if (!asked.ok) return resultOf(asked);
   const value = await summaryOf(asked.value, options);
   return resultOf({ ok: true, value }, value.pending.length === 0 ? 200 : 202);

@@ -10,6 +10,7 @@ import { VARIABLE } from '../deployment-contract.ts';
 import { createTelemetry } from '../powertools-telemetry.ts';
 import { type AggregateHandler, createAggregateHandler } from './handler.ts';
 import { observed } from './observed.ts';
+import { tickingOn } from './ticking.ts';
 
 /** Of the function's memory: the rest is for a batch, for restoring, and for Node. */
 const STATE_SHARE = 1 / 4;
@@ -19,7 +20,7 @@ const { ports, deadline } = openAwsPipeline(process.env, 'fold');
 const memoryBytes = Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? 1024) * 1024 * 1024;
 const stateBytesMax = Math.min(ENVIRONMENT_STATE_BYTES_MAX, memoryBytes * STATE_SHARE);
 const aggregator = new Aggregator(plan, createJsonDecoder(plan), ports, stateBytesMax);
-const aggregate = createAggregateHandler(aggregator);
+const aggregate = tickingOn(createAggregateHandler(aggregator));
 const handle = observed(
   aggregate,
   createTelemetry(required(process.env, VARIABLE.service)),

@@ -1,14 +1,12 @@
 /**
  * `POST /v1/quarantine/redrive` on the port: the query function reads the quarantine, the slices' owners are ticked in turn.
  */
+
+import { RECORD_CHOICE_EXAMPLE } from '../../core/query/quarantine-body.ts';
 import type { Asked } from '../../core/query/query-problem.ts';
 import type { AskedRedrive, RedriveSummary } from '../../core/query/redrive.ts';
 import { parseJsonBody } from '../../functions/admin/json-body.ts';
-import {
-  answerRedrive,
-  REDRIVE_EXAMPLE,
-  type RedriveOptions,
-} from '../../functions/admin/redrive-answer.ts';
+import { answerRedrive, type RedriveOptions } from '../../functions/admin/redrive-answer.ts';
 import { resultOf } from '../../functions/function-url.ts';
 import { InvocationError } from '../environment-pool.ts';
 import type { PortRequest, PortResponse, Route } from '../http/route.ts';
@@ -22,7 +20,7 @@ export interface RedriveRouteOptions
 }
 
 /** Room for `REDRIVE_IDS_MAX` ids. */
-const BODY_BYTES_MAX = 2 * 1024 * 1024;
+export const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 export function redriveRoute(options: RedriveRouteOptions): Route {
   return {
@@ -37,13 +35,12 @@ async function answer(
   { body, query, signal }: PortRequest,
   { invoke, ...options }: RedriveRouteOptions,
 ): Promise<PortResponse> {
-  const json = parseJsonBody(body.toString('utf8'), query, REDRIVE_EXAMPLE);
+  const json = parseJsonBody(body.toString('utf8'), query, RECORD_CHOICE_EXAMPLE);
   if (!json.ok) return responseOf(resultOf(json));
   try {
     const result = await answerRedrive(json.value, {
       ...options,
-      ask: async (selection) =>
-        (await invoke({ redrive: 'ask', selection })) as Asked<AskedRedrive>,
+      ask: async (choice) => (await invoke({ redrive: 'ask', choice })) as Asked<AskedRedrive>,
       outcome: async (asked) => (await invoke({ redrive: 'outcome', asked })) as RedriveSummary,
       isGone: () => signal.aborted,
     });

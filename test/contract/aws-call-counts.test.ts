@@ -128,6 +128,7 @@ async function pipelineAt(endpoint: string, knobs: Partial<Knobs> = {}) {
     source: memory.source,
     shards: memory.shards,
     clock: memory.clock,
+    pauses: memory.pauses,
     nonces: memory.nonces,
     knobs: memory.knobs,
   };

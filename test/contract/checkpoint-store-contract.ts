@@ -51,6 +51,36 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       expect(await store.readHead('slice-a')).toEqual(head(1));
     });
 
+    test('a hold stands beside HEAD, for all to see, and moves nothing', async (world) => {
+      const [one, other] = [await world.connect(), await world.connect()];
+      await one.createHead(head(1));
+      await one.holdHead('slice-a', 'first');
+      await one.holdHead('slice-a', 'second');
+      const held = { ...head(1), hold: 'second' };
+      expect(await other.readHead('slice-a')).toEqual(held);
+      expect(await other.listHeads()).toEqual([held]);
+      await other.holdHead('slice-a', null);
+      expect(await one.readHead('slice-a')).toEqual(head(1));
+    });
+
+    test('a hold refuses no write of HEAD, and the next one ends it', async (world) => {
+      const store = await world.connect();
+      await store.createHead(head(1));
+      await store.holdHead('slice-a', 'first');
+      expect(await store.writeHead(head(3), 2)).toMatchObject({ outcome: 'refused' });
+      expect(await store.readHead('slice-a')).toMatchObject({ hold: 'first' });
+      expect(await store.writeHead(head(2), 1)).toEqual(APPLIED);
+      expect(await store.readHead('slice-a')).toEqual(head(2));
+    });
+
+    test('a slice without a HEAD is not held', async (world) => {
+      const store = await world.connect();
+      await store.holdHead('slice-a', 'first');
+      expect(await store.readHead('slice-a')).toBeNull();
+      expect(await store.createHead(head(1))).toEqual(APPLIED);
+      expect(await store.readHead('slice-a')).toEqual(head(1));
+    });
+
     test('a write under the right revision applies', async (world) => {
       const store = await world.connect();
       await store.createHead(head(1));

@@ -61,6 +61,19 @@ export function inboxContract(contract: Contract<World<Inbox>>): void {
       ]);
     });
 
+    test('counts from 0 again once a request is settled', async (world) => {
+      const inbox = await world.connect();
+      for (const id of ['1', '2']) {
+        await inbox.put(request({ id }));
+        await inbox.begin(SLICE, id);
+      }
+      await (await world.connect()).settle(SLICE, '1');
+      await inbox.settle(SLICE, 'nobody');
+      expect(await inbox.begin(SLICE, '1')).toBe(1);
+      expect(await inbox.begin(SLICE, '2')).toBe(2);
+      expect(await inbox.list(SLICE, null, 10)).toHaveLength(2);
+    });
+
     test('a request for very many records is kept whole', async (world) => {
       const inbox = await world.connect();
       const records = Array.from({ length: 10_000 }, (_, at) => `slice-a/000000000000/${at}`);

@@ -2,7 +2,13 @@
  * The guarantees of `QuarantineIndex`, for every implementation.
  */
 import { expect } from 'vitest';
-import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../../core/ports.ts';
+import {
+  ALL_QUARANTINED,
+  type QuarantinedRecord,
+  type QuarantineIndex,
+  type QuarantineSelection,
+  quarantineId,
+} from '../../core/ports.ts';
 import {
   bytesOf,
   type Contract,
@@ -28,6 +34,23 @@ function quarantined(overrides: Partial<QuarantinedRecord> = {}): QuarantinedRec
     data: bytesOf('{"a":'),
     ...overrides,
   };
+}
+
+async function read(index: QuarantineIndex, id: string) {
+  return (await index.read([id])).get(id) ?? null;
+}
+
+/** A commit of so many records, for two reasons by turns. */
+function commitOf(count: number, overrides: Partial<QuarantinedRecord> = {}): QuarantinedRecord[] {
+  return Array.from({ length: count }, (_, at) =>
+    quarantined({
+      ...overrides,
+      sequenceNumber: `${1_000 * (overrides.epoch ?? 7) + at}`,
+      reason: at % 2 === 0 ? 'not-json' : 'wrong-type',
+      arrivalMs: 1_700_000_000_000 + at,
+      data: patternOf(3_000, at),
+    }),
+  );
 }
 
 export function quarantineIndexContract(contract: Contract<World<QuarantineIndex>>): void {
@@ -67,27 +90,73 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
       expect(Buffer.compare(listed?.data as Uint8Array, record.data)).toBe(0);
     });
 
-    test('a repeat of put leaves what is there as it is', async (world) => {
+    test('a repeat of put changes nothing', async (world) => {
       const index = await world.connect();
-      const [first, second] = [quarantined(), quarantined({ sequenceNumber: '5' })];
-      await index.put([first]);
-      await index.put([quarantined({ reason: 'other', data: bytesOf('other') }), second]);
-      expect(await index.list(null, 10)).toEqual([second, first]);
+      const commit = commitOf(5);
+      for (const _ of [1, 2]) await index.put(commit);
+      expect(await index.list(null, 10)).toEqual(commit);
     });
 
-    test('slice, timeline, sequence number and sub-sequence tell records apart, the rest does not', async (world) => {
+    test('slice, timeline, sequence number and sub-sequence tell records apart', async (world) => {
       const index = await world.connect();
       await index.put([
         quarantined(),
-        quarantined({ sliceId: 'slice-b' }),
-        quarantined({ timeline: 1 }),
         quarantined({ sequenceNumber: '6' }),
         quarantined({ subSequence: 1 }),
-        quarantined({ epoch: 8, shardId: 'other', planHash: 'other' }),
       ]);
+      await index.put([quarantined({ sliceId: 'slice-b' })]);
+      await index.put([quarantined({ timeline: 1 })]);
       const ids = (await index.list(null, 10)).map(quarantineId);
       expect(ids).toHaveLength(5);
       expect(new Set(ids).size).toBe(5);
+    });
+
+    test('reasons of one commit are listed in one order, by position', async (world) => {
+      const index = await world.connect();
+      const commits = [commitOf(7), commitOf(5, { epoch: 8 })];
+      for (const commit of commits) await index.put([...commit].reverse());
+      expect(await index.list(null, 100)).toEqual(commits.flat());
+      const [, second] = commits.flat();
+      expect(await index.list(quarantineId(second!), 3)).toEqual(commits.flat().slice(2, 5));
+    });
+
+    test('a listing without bytes has what is selected, by reason and by arrival', async (world) => {
+      const index = await world.connect();
+      const commits = [commitOf(40), commitOf(40, { epoch: 8 })];
+      for (const commit of commits) await index.put(commit);
+      const places = commits.flat().map(({ data: _, ...place }) => place);
+      const fromMs = 1_700_000_000_010;
+      const selected = async (selection: Partial<QuarantineSelection>, after = null) =>
+        index.describe(after, 1_000, { ...ALL_QUARANTINED, ...selection });
+      expect(await selected({})).toEqual(places);
+      expect(await selected({ reason: 'wrong-type' })).toEqual(
+        places.filter(({ reason }) => reason === 'wrong-type'),
+      );
+      expect(await selected({ fromMs, toMs: fromMs + 5 })).toEqual(
+        places.filter(({ arrivalMs }) => arrivalMs >= fromMs && arrivalMs < fromMs + 5),
+      );
+      expect(await selected({ reason: 'wrong-type', toMs: fromMs, fromMs })).toEqual([]);
+      expect(await selected({ fromMs: fromMs + 1_000 })).toEqual([]);
+      const [, , third] = places;
+      const after = quarantineId(third!);
+      expect(await index.describe(after, 4, ALL_QUARANTINED)).toEqual(places.slice(3, 7));
+    });
+
+    test('a listing of large records ends early, and goes on', async (world) => {
+      const index = await world.connect();
+      const records = Array.from({ length: 7 }, (_, at) =>
+        quarantined({ sequenceNumber: `${10 + at}`, data: patternOf(1024 * 1024, at) }),
+      );
+      await index.put(records);
+      const found: string[] = [];
+      for (let after: string | null = null; ; ) {
+        const page: string[] = (await index.list(after, 100)).map(quarantineId);
+        if (page.length === 0) break;
+        expect(page.length).toBeLessThan(7);
+        found.push(...page);
+        after = page.at(-1) as string;
+      }
+      expect(found).toEqual(records.map(quarantineId));
     });
 
     test('records are ordered by id, whatever the order they came in', async (world) => {
@@ -95,8 +164,7 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
       const records = ['10', '9', '100', '99'].map((sequenceNumber) =>
         quarantined({ sequenceNumber }),
       );
-      await index.put(records.slice(0, 2));
-      await index.put(records.slice(2));
+      await index.put(records);
       const listed = await index.list(null, 10);
       expect(listed.map(({ sequenceNumber }) => sequenceNumber)).toEqual(['9', '10', '99', '100']);
     });
@@ -106,12 +174,12 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
       const records = Array.from({ length: 47 }, (_, at) =>
         quarantined({ sliceId: `slice-${at % 3}`, sequenceNumber: `${1000 - at}` }),
       );
-      await index.put(records);
+      for (const at of [0, 1, 2]) await index.put(records.filter((_, n) => n % 3 === at));
       const paged: string[] = [];
       for (let after: string | null = null; ; ) {
         const page: string[] = (await index.list(after, 10)).map(quarantineId);
         paged.push(...page);
-        if (page.length < 10) break;
+        if (page.length === 0) break;
         after = page.at(-1) as string;
       }
       expect(paged).toEqual(records.map(quarantineId).sort());
@@ -135,8 +203,13 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
           quarantined({ sequenceNumber, sliceId, data: patternOf(300, Number(sequenceNumber)) }),
         ),
       );
-      await index.put(records);
-      for (const record of records) expect(await index.get(quarantineId(record))).toEqual(record);
+      for (const slice of new Set(records.map(({ sliceId }) => sliceId))) {
+        await index.put(records.filter(({ sliceId }) => sliceId === slice));
+      }
+      for (const record of records) expect(await read(index, quarantineId(record))).toEqual(record);
+      expect(await index.read(records.map(quarantineId))).toEqual(
+        new Map(records.map((record) => [quarantineId(record), record])),
+      );
       const id = quarantineId(quarantined({ sequenceNumber: '6' }));
       const others = [
         ...[quarantineId(quarantined({ sequenceNumber: '8' })), id.toUpperCase(), id.slice(0, -1)],
@@ -150,18 +223,17 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
         ...ODD_TEXTS,
       ];
       for (const other of others) {
-        expect(await index.get(other), JSON.stringify(other)).toBeNull();
+        expect(await read(index, other), JSON.stringify(other)).toBeNull();
       }
     });
 
-    test('a record is got as it was put first, of any text and any size', async (world) => {
+    test('a record is got as it was put, of any text and any size', async (world) => {
       const index = await world.connect();
       for (const [at, text] of ODD_TEXTS.entries()) {
         const data = at === 0 ? patternOf(1024 * 1024, 3) : new Uint8Array(0);
         const record = quarantined({ epoch: at, subSequence: at, detail: text, data });
-        await index.put([record]);
-        await index.put([{ ...record, reason: 'other' }]);
-        const got = (await index.get(quarantineId(record))) as QuarantinedRecord;
+        for (const _ of [1, 2]) await index.put([record]);
+        const got = (await read(index, quarantineId(record))) as QuarantinedRecord;
         expect({ ...got, data: null }).toEqual({ ...record, data: null });
         expect(Buffer.compare(got.data, data)).toBe(0);
       }
@@ -170,9 +242,9 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
     test('a connection gets what another has put', async (world) => {
       const [one, other] = [await world.connect(), await world.connect()];
       const id = quarantineId(quarantined());
-      expect(await other.get(id)).toBeNull();
+      expect(await read(other, id)).toBeNull();
       await one.put([quarantined()]);
-      expect(await other.get(id)).toEqual(quarantined());
+      expect(await read(other, id)).toEqual(quarantined());
     });
 
     test('changing bytes that were passed in or given out changes nothing stored', async (world) => {
@@ -181,7 +253,8 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
       await index.put([mine]);
       mine.data.fill(0);
       for (const { data } of await index.list(null, 10)) data.fill(0);
-      (await index.get(quarantineId(mine)))?.data.fill(0);
+      const got = await read(index, quarantineId(mine));
+      if (got !== null && got !== 'purged') got.data.fill(0);
       expect(await index.list(null, 10)).toEqual([quarantined()]);
     });
 
@@ -194,12 +267,67 @@ export function quarantineIndexContract(contract: Contract<World<QuarantineIndex
       expect(await other.list(null, 100)).toEqual(records);
     });
 
+    test('a purge takes away what it names, and nothing else', async (world) => {
+      const [index, other] = [await world.connect(), await world.connect()];
+      const commits = [commitOf(9), commitOf(9, { epoch: 8 })];
+      for (const commit of commits) await index.put(commit);
+      // So that a connection that keeps what it has read is found out.
+      expect(await other.list(null, 100)).toHaveLength(18);
+      const doomed = commits.flat().filter((_, at) => at % 3 === 1);
+      const left = commits.flat().filter((_, at) => at % 3 !== 1);
+      await index.purge('slice-a', doomed.map(quarantineId), 0);
+      for (const each of [index, other]) {
+        expect(await each.list(null, 100)).toEqual(left);
+        expect(await each.describe(null, 100, ALL_QUARANTINED)).toHaveLength(left.length);
+        for (const record of left) expect(await read(each, quarantineId(record))).toEqual(record);
+        for (const record of doomed) expect(await read(each, quarantineId(record))).toBe('purged');
+      }
+    });
+
+    test('what was purged is not brought back by a put that is repeated', async (world) => {
+      const index = await world.connect();
+      const commit = commitOf(6);
+      await index.put(commit);
+      const ids = commit.map(quarantineId);
+      await index.purge('slice-a', ids.slice(0, 2), 7);
+      await index.put(commit);
+      expect(await index.list(null, 10)).toEqual(commit.slice(2));
+      await index.purge('slice-a', ids, 7);
+      await index.purge('slice-a', ids, 7);
+      await index.put(commit);
+      expect(await index.list(null, 10)).toEqual([]);
+      expect(await read(index, ids[3]!)).toBe('purged');
+    });
+
+    test('what no put can come for any more is forgotten', async (world) => {
+      const index = await world.connect();
+      const commits = [commitOf(4), commitOf(4, { epoch: 8 })];
+      for (const commit of commits) await index.put(commit);
+      const [old, recent] = commits.map((commit) => commit.map(quarantineId));
+      await index.purge('slice-a', [...old!, ...recent!], 8);
+      expect(await index.list(null, 10)).toEqual([]);
+      expect(await index.read(old!)).toEqual(new Map());
+      expect(await read(index, recent![0]!)).toBe('purged');
+      await index.purge('slice-a', recent!, 9);
+      expect(await index.read(recent!)).toEqual(new Map());
+    });
+
+    test('a purge of one slice touches no other, and one of nothing does nothing', async (world) => {
+      const index = await world.connect();
+      const mine = quarantined({ sliceId: 'slice-b' });
+      await index.put([mine]);
+      await index.purge('slice-a', [quarantineId(mine), quarantineId(quarantined())], 100);
+      await index.purge('slice-b', [], 100);
+      await index.purge('slice-b', ['no id', quarantineId({ ...mine, subSequence: 9 })], 100);
+      expect(await index.list(null, 10)).toEqual([mine]);
+    });
+
     test('what was put is there after a restart', async (world) => {
       await (await world.connect()).put([quarantined()]);
       await world.disconnect();
       const after = await world.connect();
       expect(await after.list(null, 10)).toEqual([quarantined()]);
-      expect(await after.get(quarantineId(quarantined()))).toEqual(quarantined());
+      expect(await read(after, quarantineId(quarantined()))).toEqual(quarantined());
     });
   });
 }

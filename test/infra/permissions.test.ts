@@ -19,6 +19,7 @@ const STREAM = 'arn:aws:kinesis:eu-west-1:111122223333:stream/given';
 const OTHER_STREAM = 'arn:aws:kinesis:eu-west-1:111122223333:stream/other';
 const BUCKET = 'arn:aws:s3:::theirs';
 const OBJECT = `${BUCKET}/tidemark/prod/orders/base/1`;
+const QUARANTINE_OBJECT = `${BUCKET}/tidemark/prod/orders/quarantine/0f1e`;
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-permissions-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -74,7 +75,10 @@ const TABLE_WRITES = calls(
 );
 const puts = (...leadingKeys: string[]): Call[] =>
   leadingKeys.map((leadingKey) => ({ action: 'dynamodb:PutItem', resource: TABLE, leadingKey }));
-const HEADS_AND_BLOBS = ['head#slice-1', 'blob#slice-1#0', 'slices', 'quarantine#slice-1'];
+const HEADS_AND_BLOBS = ['head#slice-1', 'blob#slice-1#0', 'slices'];
+const deletes = (leadingKey: string): Call => {
+  return { action: 'dynamodb:DeleteItem', resource: TABLE, leadingKey };
+};
 const TABLE_REMOVALS = calls(
   TABLE,
   'dynamodb:UpdateItem',
@@ -147,13 +151,18 @@ const MAY: Record<FunctionName, { allowed: Call[]; denied: Call[] }> = {
   admin: {
     allowed: [
       ...TABLE_READS,
-      ...puts('plan', 'inbox#slice-1'),
+      ...puts('plan', 'inbox#slice-1', 'quarantine#slice-1'),
+      deletes('quarantine#slice-1'),
+      ...calls(QUARANTINE_OBJECT, 's3:PutObject', 's3:DeleteObject'),
+      ...calls(`${KEY}bucket`, 'kms:GenerateDataKey'),
       ...OBJECT_READS,
       ...STREAM_READS,
       ...INVOKE_AGGREGATE,
     ],
     denied: [
       ...TABLE_REMOVALS,
+      ...HEADS_AND_BLOBS.map(deletes),
+      deletes('inbox#slice-1'),
       ...puts(...HEADS_AND_BLOBS, 'plans', 'age#slice-1', 'tip#shardId-1', 'suspicion#slice-1'),
       ...OBJECT_WRITES,
       ...STREAM_WRITES,
@@ -169,7 +178,13 @@ const MAY: Record<FunctionName, { allowed: Call[]; denied: Call[] }> = {
     ],
     denied: [
       ...TABLE_REMOVALS,
-      ...puts(...HEADS_AND_BLOBS, 'plan', 'inbox#slice-1', 'suspicion#slice-1'),
+      ...puts(
+        ...HEADS_AND_BLOBS,
+        'quarantine#slice-1',
+        'plan',
+        'inbox#slice-1',
+        'suspicion#slice-1',
+      ),
       ...OBJECT_READS,
       ...OBJECT_WRITES,
       ...STREAM_WRITES,

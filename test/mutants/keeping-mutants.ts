@@ -63,7 +63,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   mutant(
     'a run cache gives bad bytes again',
     'sound runs are called damaged',
-    'core/query/run-cache.ts',
+    'core/checkpoint/run-cache.ts',
     'let bytes = again ? undefined : this.#blocks.get(key);',
     'let bytes = this.#blocks.get(key);',
   ),

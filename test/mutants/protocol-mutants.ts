@@ -213,8 +213,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'a redrive does not read the ledger in runs',
     'wrong request',
     'core/task/redrive.ts',
-    'guard.redrive(record, memory.state, stored)',
-    'guard.redrive(record, memory.state, [])',
+    'guard.redrive(found, memory.state, entries)',
+    'guard.redrive(found, memory.state, [])',
   ),
   mutant(
     'the state of another plan is taken over whole',

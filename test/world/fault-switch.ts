@@ -72,7 +72,7 @@ export class FaultSwitch {
   wrap(ports: TaskPorts, life: Life = { dead: false }): TaskPorts {
     const object = <T extends object>(name: string, port: T) => this.#object(name, port, life);
     const { heads, blobs, source, shards, quarantine, inbox, plans, suspicions } = ports;
-    const { clock, nonces, knobs } = ports;
+    const { clock, nonces, knobs, pauses } = ports;
     return {
       clock,
       nonces,
@@ -88,6 +88,7 @@ export class FaultSwitch {
       inbox: object('inbox', inbox),
       plans: object('plans', plans),
       suspicions: object('suspicions', suspicions),
+      pauses,
     };
   }
 

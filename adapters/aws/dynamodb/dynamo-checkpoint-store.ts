@@ -1,5 +1,5 @@
 /**
- * HEADs in DynamoDB, one item each: `head#<slice>` with `rev`, `delivered` and `body`. An item is at most 1 KiB, so that a
+ * HEADs in DynamoDB, one item each: `head#<slice>` with `rev`, `delivered` and `body`, and `hold` until the next write. An item is at most 1 KiB, so that a
  * write of it costs one write unit; hence the short names.
  */
 import { assert } from '../../../core/assert.ts';
@@ -55,6 +55,23 @@ export class DynamoCheckpointStore implements CheckpointStore {
     return toWrite(head.sliceId, put);
   }
 
+  async holdHead(sliceId: string, hold: string | null): Promise<void> {
+    const ifThere = {
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeNames: { '#hold': 'hold' },
+      ReturnValues: 'NONE' as const,
+    };
+    const update =
+      hold === null
+        ? { ...ifThere, UpdateExpression: 'REMOVE #hold' }
+        : {
+            ...ifThere,
+            UpdateExpression: 'SET #hold = :hold',
+            ExpressionAttributeValues: { ':hold': textValue(hold) },
+          };
+    await this.#table.updateIf(`hold HEAD of ${sliceId}`, keyOf(sliceId), update);
+  }
+
   async listHeads(): Promise<HeadItem[]> {
     const sliceIds = await this.#directory.list();
     const items = await this.#table.batchGet('list the HEADs', sliceIds.map(keyOf));
@@ -90,6 +107,7 @@ function toHead(sliceId: string, item: Item): HeadItem {
     revision: numberOf(item, 'rev'),
     delivered: textOf(item, 'delivered'),
     body: bytesOf(item, 'body'),
+    ...(item['hold'] === undefined ? {} : { hold: textOf(item, 'hold') }),
   };
 }
 

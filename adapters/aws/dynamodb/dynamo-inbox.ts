@@ -51,6 +51,15 @@ export class DynamoInbox implements Inbox {
     return item === null ? 1 : numberOf(item, 'begun');
   }
 
+  async settle(sliceId: string, id: string): Promise<void> {
+    await this.#table.updateIf(`settle a request to ${sliceId}`, keyOf(sliceId, id), {
+      UpdateExpression: 'REMOVE #begun',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeNames: { '#begun': 'begun' },
+      ReturnValues: 'NONE',
+    });
+  }
+
   async finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void> {
     await this.#table.updateIf(`finish a request to ${sliceId}`, keyOf(sliceId, id), {
       UpdateExpression: 'SET #done = :done REMOVE #begun',

@@ -26,7 +26,8 @@ const SCHEMA = `
     slice_id TEXT PRIMARY KEY,
     revision INTEGER NOT NULL,
     delivered TEXT NOT NULL,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    hold TEXT
   ) STRICT;
   CREATE TABLE items (
     key TEXT PRIMARY KEY,
@@ -46,7 +47,8 @@ const SCHEMA = `
     reason TEXT NOT NULL,
     detail BLOB NOT NULL,
     plan_hash TEXT NOT NULL,
-    data BLOB NOT NULL
+    data BLOB NOT NULL,
+    purged INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE inbox (
     slice_id BLOB NOT NULL,

@@ -5,7 +5,13 @@ import type { StatementSync } from 'node:sqlite';
 import type { CheckpointStore, HeadItem, HeadWrite } from '../../../core/ports.ts';
 import type { CheckpointDatabase } from './checkpoint-database.ts';
 
-type HeadRow = [sliceId: string, revision: number, delivered: string, body: Uint8Array];
+type HeadRow = [
+  sliceId: string,
+  revision: number,
+  delivered: string,
+  body: Uint8Array,
+  hold: string | null,
+];
 
 export class LocalCheckpointStore implements CheckpointStore {
   readonly #database: CheckpointDatabase;
@@ -13,19 +19,21 @@ export class LocalCheckpointStore implements CheckpointStore {
   readonly #selectAll: StatementSync;
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
+  readonly #hold: StatementSync;
 
   constructor(database: CheckpointDatabase) {
     this.#database = database;
     const columns = 'slice_id, revision, delivered, body';
-    this.#select = database.prepareRows(`SELECT ${columns} FROM heads WHERE slice_id = ?`);
-    this.#selectAll = database.prepareRows(`SELECT ${columns} FROM heads ORDER BY slice_id`);
+    this.#select = database.prepareRows(`SELECT ${columns}, hold FROM heads WHERE slice_id = ?`);
+    this.#selectAll = database.prepareRows(`SELECT ${columns}, hold FROM heads ORDER BY slice_id`);
     this.#insert = database.prepareRows(
       `INSERT INTO heads (${columns}) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     );
     this.#update = database.prepareRows(
-      `UPDATE heads SET revision = ?, delivered = ?, body = ?
+      `UPDATE heads SET revision = ?, delivered = ?, body = ?, hold = NULL
         WHERE slice_id = ? AND revision = ? AND delivered <= ?`,
     );
+    this.#hold = database.prepareRows('UPDATE heads SET hold = ? WHERE slice_id = ?');
   }
 
   async readHead(sliceId: string): Promise<HeadItem | null> {
@@ -53,6 +61,12 @@ export class LocalCheckpointStore implements CheckpointStore {
     });
   }
 
+  async holdHead(sliceId: string, hold: string | null): Promise<void> {
+    this.#database.run(`hold HEAD of ${sliceId}`, () => {
+      this.#hold.run(hold, sliceId);
+    });
+  }
+
   async listHeads(): Promise<HeadItem[]> {
     return this.#database.run('list the HEADs', () => this.#selectAll.all().map(toItem));
   }
@@ -69,6 +83,6 @@ export class LocalCheckpointStore implements CheckpointStore {
 }
 
 function toItem(row: unknown): HeadItem {
-  const [sliceId, revision, delivered, body] = row as HeadRow;
-  return { sliceId, revision, delivered, body };
+  const [sliceId, revision, delivered, body, hold] = row as HeadRow;
+  return { sliceId, revision, delivered, body, ...(hold === null ? {} : { hold }) };
 }

@@ -19,6 +19,7 @@ export class LocalInbox implements Inbox {
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
   readonly #begin: StatementSync;
+  readonly #settle: StatementSync;
   readonly #finish: StatementSync;
   readonly #delete: StatementSync;
 
@@ -33,6 +34,7 @@ export class LocalInbox implements Inbox {
     this.#begin = database.prepareRows(
       'UPDATE inbox SET begun = begun + 1 WHERE slice_id = ? AND id = ? RETURNING begun',
     );
+    this.#settle = database.prepareRows('UPDATE inbox SET begun = 0 WHERE slice_id = ? AND id = ?');
     this.#finish = database.prepareRows(
       'UPDATE inbox SET done = ?, begun = 0 WHERE slice_id = ? AND id = ?',
     );
@@ -59,6 +61,12 @@ export class LocalInbox implements Inbox {
     return this.#database.run(`begin a request to ${sliceId}`, () => {
       const row = this.#begin.get(encodeText(sliceId), encodeText(id));
       return row === undefined ? 1 : (row as unknown as [begun: number])[0];
+    });
+  }
+
+  async settle(sliceId: string, id: string): Promise<void> {
+    this.#database.run(`settle a request to ${sliceId}`, () => {
+      this.#settle.run(encodeText(sliceId), encodeText(id));
     });
   }
 

@@ -1,18 +1,27 @@
 /**
- * The listing of quarantined records in SQLite. Text that producers chose is kept as bytes: it need not be well-formed.
+ * The quarantine in SQLite, a row for each record. Text that producers chose is kept as bytes: it need not be well-formed. A
+ * row that is marked as purged has no data.
  */
 import type { StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
 import { decodeText, encodeText } from '../../../core/bytes.ts';
-import { type QuarantinedRecord, type QuarantineIndex, quarantineId } from '../../../core/ports.ts';
+import {
+  type QuarantinedPlace,
+  type QuarantinedRecord,
+  type QuarantineIndex,
+  type QuarantineSelection,
+  quarantineId,
+} from '../../../core/ports.ts';
 import type { CheckpointDatabase } from './checkpoint-database.ts';
 
-const COLUMNS = [
+const PLACE_COLUMNS = [
   ...['slice_id', 'shard_id', 'timeline', 'epoch', 'sequence_number', 'sub_sequence'],
-  ...['arrival_ms', 'partition_key', 'reason', 'detail', 'plan_hash', 'data'],
+  ...['arrival_ms', 'partition_key', 'reason', 'detail', 'plan_hash'],
 ].join(', ');
+const COLUMNS = `${PLACE_COLUMNS}, data`;
+const KEPT = 'purged = 0';
 
-interface QuarantineRow {
+interface PlaceRow {
   slice_id: string;
   shard_id: string;
   timeline: number;
@@ -24,47 +33,102 @@ interface QuarantineRow {
   reason: string;
   detail: Uint8Array;
   plan_hash: string;
-  data: Uint8Array;
 }
+
+interface QuarantineRow extends PlaceRow {
+  data: Uint8Array;
+  purged: number;
+}
+
+/** Bytes of data that one answer holds, about. */
+const LIST_BYTES_MAX = 4 * 1024 * 1024;
 
 export class LocalQuarantineIndex implements QuarantineIndex {
   readonly #database: CheckpointDatabase;
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
   readonly #selectList: StatementSync;
+  readonly #selectPlaces: StatementSync;
+  readonly #empty: StatementSync;
+  readonly #delete: StatementSync;
 
   constructor(database: CheckpointDatabase) {
     this.#database = database;
     this.#insert = database.prepare(
       `INSERT INTO quarantine (id, ${COLUMNS}) VALUES (?${', ?'.repeat(12)}) ON CONFLICT DO NOTHING`,
     );
-    this.#select = database.prepare(`SELECT ${COLUMNS} FROM quarantine WHERE id = ?`);
+    this.#select = database.prepare(`SELECT ${COLUMNS}, purged FROM quarantine WHERE id = ?`);
     this.#selectList = database.prepare(
-      `SELECT ${COLUMNS} FROM quarantine WHERE id > ? ORDER BY id LIMIT ?`,
+      `SELECT ${COLUMNS} FROM quarantine WHERE id > ? AND ${KEPT} ORDER BY id`,
     );
+    this.#selectPlaces = database.prepare(
+      `SELECT ${PLACE_COLUMNS} FROM quarantine
+        WHERE id > ?1 AND ${KEPT} AND (?2 IS NULL OR reason = ?2)
+          AND (?3 IS NULL OR arrival_ms >= ?3) AND (?4 IS NULL OR arrival_ms < ?4)
+        ORDER BY id LIMIT ?5`,
+    );
+    const mine = 'WHERE id = ? AND slice_id = ?';
+    this.#empty = database.prepare(
+      `UPDATE quarantine SET data = x'', purged = 1 ${mine} AND epoch >= ?`,
+    );
+    this.#delete = database.prepare(`DELETE FROM quarantine ${mine} AND epoch < ?`);
   }
 
   async put(records: readonly QuarantinedRecord[]): Promise<void> {
     if (records.length === 0) return;
-    this.#database.transaction(`list ${records.length} quarantined records`, () => {
+    this.#database.transaction(`keep ${records.length} quarantined records`, () => {
       for (const record of records) this.#put(record);
     });
   }
 
-  async get(id: string): Promise<QuarantinedRecord | null> {
-    // SQLite would take half of a surrogate pair for U+FFFD, and find another record.
-    if (!id.isWellFormed()) return null;
-    return this.#database.run('read a quarantined record', () => {
-      const row = this.#select.get(id);
-      return row === undefined ? null : toRecord(row as unknown as QuarantineRow);
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, QuarantinedRecord | 'purged'>> {
+    return this.#database.run('read quarantined records', () => {
+      const found = new Map<string, QuarantinedRecord | 'purged'>();
+      for (const id of ids) {
+        // SQLite would take half of a surrogate pair for U+FFFD, and find another record.
+        const row = id.isWellFormed() ? this.#select.get(id) : undefined;
+        if (row === undefined) continue;
+        const { purged } = row as unknown as QuarantineRow;
+        found.set(id, purged ? 'purged' : toRecord(row as unknown as QuarantineRow));
+      }
+      return found;
     });
   }
 
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
     assert(limit > 0, 'list-limit-is-positive');
     return this.#database.run('read the quarantine', () => {
-      const rows = this.#selectList.all(after ?? '', limit) as unknown[] as QuarantineRow[];
-      return rows.map(toRecord);
+      const found: QuarantinedRecord[] = [];
+      let byteLength = 0;
+      for (const row of this.#selectList.iterate(after ?? '')) {
+        const record = toRecord(row as unknown as QuarantineRow);
+        found.push(record);
+        byteLength += record.data.length;
+        if (found.length === limit || byteLength >= LIST_BYTES_MAX) break;
+      }
+      return found;
+    });
+  }
+
+  async describe(
+    after: string | null,
+    limit: number,
+    { reason, fromMs, toMs }: QuarantineSelection,
+  ): Promise<QuarantinedPlace[]> {
+    assert(limit > 0, 'list-limit-is-positive');
+    return this.#database.run('read the quarantine', () => {
+      const rows = this.#selectPlaces.all(after ?? '', reason, fromMs, toMs, limit);
+      return (rows as unknown[] as PlaceRow[]).map(toPlace);
+    });
+  }
+
+  async purge(sliceId: string, ids: readonly string[], forgetBelow: number): Promise<void> {
+    if (ids.length === 0) return;
+    this.#database.transaction(`purge ${ids.length} quarantined records`, () => {
+      for (const id of ids.filter((each) => each.isWellFormed())) {
+        this.#empty.run(id, sliceId, forgetBelow);
+        this.#delete.run(id, sliceId, forgetBelow);
+      }
     });
   }
 
@@ -78,7 +142,7 @@ export class LocalQuarantineIndex implements QuarantineIndex {
   }
 }
 
-function toRecord(row: QuarantineRow): QuarantinedRecord {
+function toPlace(row: PlaceRow): QuarantinedPlace {
   return {
     sliceId: row.slice_id,
     shardId: row.shard_id,
@@ -91,6 +155,9 @@ function toRecord(row: QuarantineRow): QuarantinedRecord {
     reason: row.reason,
     detail: decodeText(row.detail),
     planHash: row.plan_hash,
-    data: row.data,
   };
+}
+
+function toRecord(row: QuarantineRow): QuarantinedRecord {
+  return { ...toPlace(row), data: row.data };
 }

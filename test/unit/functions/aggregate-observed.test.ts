@@ -21,6 +21,7 @@ const REPORT: DeliveryReport = {
   late: 6,
   possibleGap: { after: '3', before: '11' },
   rewoundTo: null,
+  isUnfinished: false,
   epoch: 7,
 };
 const origin = { stream: 's', shardId: 'shardId-000000000003', region: 'r', role: 'r' };

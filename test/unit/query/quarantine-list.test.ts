@@ -10,7 +10,13 @@ async function list(queries: Queries, asking: Record<string, string | string[]> 
 }
 
 /** An index that has not heard of anything yet. */
-const deaf: QuarantineIndex = { put: async () => {}, get: async () => null, list: async () => [] };
+const deaf: QuarantineIndex = {
+  put: async () => {},
+  read: async () => new Map(),
+  list: async () => [],
+  describe: async () => [],
+  purge: async () => {},
+};
 
 async function worldWithBad(): Promise<QueryWorld> {
   const world = new QueryWorld();
@@ -69,8 +75,8 @@ describe('the quarantine listing', () => {
     const world = await worldWithBad();
     const before = await list(world.queries);
     const late: QuarantineIndex = {
-      put: async () => {},
-      get: (id) => world.quarantine.get(id),
+      ...deaf,
+      read: (ids) => world.quarantine.read(ids),
       list: async (after, limit) => {
         // The slice flips and lists between the reads of HEAD and of the index.
         if (after === null) await world.deliver(1, 'later');
@@ -85,8 +91,8 @@ describe('the quarantine listing', () => {
     const world = await worldWithBad();
     const all = await list(world.queries);
     const moved: QuarantineIndex = {
-      put: async () => {},
-      get: (id) => world.quarantine.get(id),
+      ...deaf,
+      read: (ids) => world.quarantine.read(ids),
       list: async (after, limit) => {
         const good = { t: 1_000, origin: 'LAX', to: 'X', delay: 1 };
         if (after === null) for (const shard of [0, 1]) await world.deliver(shard, good);

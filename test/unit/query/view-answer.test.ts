@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { RunCache } from '../../../core/checkpoint/run-cache.ts';
 import { ReplayGapFault } from '../../../core/faults.ts';
 import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
 import type { RecordSource } from '../../../core/ports.ts';
-import { RunCache } from '../../../core/query/run-cache.ts';
 import { Snapshots } from '../../../core/query/snapshots.ts';
 import { viewAnswer } from '../../../core/query/view-answer.ts';
 import { parseViewRequest } from '../../../core/query/view-request.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { RunCache } from '../../../core/checkpoint/run-cache.ts';
 import type { QueryPorts } from '../../../core/query/queries.ts';
-import { RunCache } from '../../../core/query/run-cache.ts';
 import { Snapshots } from '../../../core/query/snapshots.ts';
 import { parseViewRequest } from '../../../core/query/view-request.ts';
 import { readRows } from '../../../core/query/view-rows.ts';

@@ -59,6 +59,18 @@ describe('SliceTicker', () => {
     ]);
   });
 
+  it('goes on at once with work that a tick left, and not after it stopped', async () => {
+    let left = 3;
+    const ticker = tickerOf({ shardIds: ['a'], tick: async () => --left > 0 });
+    await ticker.tickAll();
+    while (left > 0) await pause(5);
+    left = 3;
+    await ticker.tickAll();
+    await ticker.stop();
+    await pause(50);
+    expect(left).toBe(2);
+  });
+
   it('begins a tick of each shard after tickAll, even while one runs', async () => {
     const began: string[] = [];
     const ticker = tickerOf({

@@ -94,6 +94,7 @@ describe('the floor', () => {
       readHead: async (sliceId) => (++reads <= 2 ? old : store.readHead(sliceId)),
       createHead: (item) => store.createHead(item),
       writeHead: (item, ifRevision) => store.writeHead(item, ifRevision),
+      holdHead: (sliceId, hold) => store.holdHead(sliceId, hold),
       listHeads: () => store.listHeads(),
     };
     world.source.trim(SHARD, world.records[60]!);

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { type Head, parseHead } from '../../../core/checkpoint/head.ts';
 import { type BlobReference, blobKey, parseBlobKey } from '../../../core/checkpoint/names.ts';
 import { load } from '../../../core/checkpoint/restore.ts';
-import { type BlobStore, quarantineId } from '../../../core/ports.ts';
+import { type BlobStore, type QuarantineIndex, quarantineId } from '../../../core/ports.ts';
 import { comparePositions } from '../../../core/position.ts';
 import { SLICE, smallPlan } from '../../world/small-log.ts';
 import { deliverEpochs, expectAll, history, KNOBS } from './fallback-fixture.ts';
-import { PLENTY, TaskWorld } from './task-fixture.ts';
+import { overriding, PLENTY, TaskWorld } from './task-fixture.ts';
 
 /** References to the delta and, where there is one, the base of each epoch. */
 function blobsOf(heads: readonly Head[]): BlobReference[] {
@@ -233,13 +233,11 @@ describe('the timeline that a fallback begins', () => {
     // HEAD's own epoch is gone back to as a whole, from the base before.
     await world.damage(heads[5]!.base!);
     const seen: string[] = [];
-    const quarantine = {
-      list: world.quarantine.list.bind(world.quarantine),
-      get: world.quarantine.get.bind(world.quarantine),
-      put: async (records: Parameters<typeof world.quarantine.put>[0]) => {
+    const quarantine = overriding(world.quarantine as QuarantineIndex, {
+      put: async (records) => {
         seen.push(...records.map(quarantineId));
       },
-    };
+    });
     await world.task({ quarantine }).deliver([], PLENTY);
     expect(seen.sort()).toEqual(there.map(quarantineId).sort());
   });
@@ -267,13 +265,11 @@ describe('the timeline that a fallback begins', () => {
       create: world.blobs.items.create.bind(world.blobs.items),
     });
     const seen: string[] = [];
-    const quarantine = {
-      list: world.quarantine.list.bind(world.quarantine),
-      get: world.quarantine.get.bind(world.quarantine),
-      put: async (records: Parameters<typeof world.quarantine.put>[0]) => {
+    const quarantine = overriding(world.quarantine as QuarantineIndex, {
+      put: async (records) => {
         seen.push(...records.map(quarantineId));
       },
-    };
+    });
     const blobs = { items, objects: world.blobs.objects };
     const report = await world.task({ blobs, quarantine }).deliver([], PLENTY);
     expect(report.rewoundTo).toBe(epochs);

@@ -1,11 +1,11 @@
 /** What a change of the pipeline file costs: nothing where only policies, names or order change. */
 import { describe, expect, it } from 'vitest';
 import { restore } from '../../../core/checkpoint/restore.ts';
+import { RunCache } from '../../../core/checkpoint/run-cache.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../../../core/definition/pipeline-json.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
 import { planToJson } from '../../../core/definition/plan-json.ts';
-import { RunCache } from '../../../core/query/run-cache.ts';
 import { type ViewAnswer, viewAnswer } from '../../../core/query/view-answer.ts';
 import { parseViewRequest } from '../../../core/query/view-request.ts';
 import { readRows } from '../../../core/query/view-rows.ts';

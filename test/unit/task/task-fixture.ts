@@ -47,6 +47,16 @@ export interface Code {
   readonly decoder?: RecordDecoder;
 }
 
+/** A port with some of its methods replaced. */
+export function overriding<T extends object>(port: T, methods: Partial<T>): T {
+  return new Proxy(port, {
+    get: (target, name) => {
+      const value = Reflect.get(name in methods ? methods : target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 const NOTHING = async () => {};
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
@@ -170,6 +180,7 @@ export class TaskWorld {
       readHead: (sliceId) => this.heads.readHead(sliceId),
       createHead: (item) => this.heads.createHead(item),
       listHeads: () => this.heads.listHeads(),
+      holdHead: (sliceId, hold) => this.heads.holdHead(sliceId, hold),
       writeHead,
     };
   }

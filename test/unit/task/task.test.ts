@@ -34,6 +34,7 @@ describe('a delivery', () => {
       late: world.expectedCounts(20).late,
       savedBytes: (await world.head()).delta?.byteLength,
       epoch: 1,
+      isUnfinished: false,
     });
     const head = await world.head();
     expect(head).toMatchObject({ epoch: 1, revision: 2, chainLength: 1 });
@@ -498,7 +499,9 @@ describe('damaged state', () => {
 
 const brokenIndex: QuarantineIndex = {
   list: async () => [],
-  get: async () => null,
+  describe: async () => [],
+  read: async () => new Map(),
+  purge: async () => {},
   put: async () => {
     throw new TransientFault('the index is away');
   },

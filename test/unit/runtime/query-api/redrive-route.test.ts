@@ -45,7 +45,7 @@ class Trial {
         if (payload.redrive === 'outcome') {
           return this.outcomes.length > 1 ? this.outcomes.shift() : this.outcomes[0];
         }
-        this.asked.push(payload.selection);
+        this.asked.push(payload.choice);
         return { ok: true, value: ASKED };
       },
       tick: async (sliceId) => {
@@ -72,7 +72,8 @@ describe('POST /v1/quarantine/redrive', () => {
     const trial = new Trial(DONE);
 
     expect(await ask(trial.options())).toEqual({ status: 200, json: DONE });
-    expect(trial.asked).toEqual([{ reason: 'x' }]);
+    const selection = { reason: 'x', fromMs: null, toMs: null };
+    expect(trial.asked).toEqual([{ selection, after: null }]);
     expect(trial.ticked).toEqual(['slice-1', 'slice-2']);
   });
 

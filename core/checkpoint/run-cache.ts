@@ -2,11 +2,11 @@
  * Blocks of runs that were read lately, and the readers that know where they are. Runs are immutable, so nothing here is
  * ever out of date; what came damaged is replaced by what comes when it is read again.
  */
-import { type BlobStores, readBlobRange } from '../checkpoint/blobs.ts';
-import type { RunReference } from '../checkpoint/manifest.ts';
-import { blobKey } from '../checkpoint/names.ts';
-import { RunReader } from '../checkpoint/run.ts';
 import { RUN_CACHE_BYTES_MAX } from '../limits.ts';
+import { type BlobStores, readBlobRange } from './blobs.ts';
+import type { RunReference } from './manifest.ts';
+import { blobKey } from './names.ts';
+import { RunReader } from './run.ts';
 
 const READERS_MAX = 256;
 

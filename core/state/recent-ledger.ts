@@ -1,0 +1,39 @@
+/**
+ * The ledger's entries since the newest base, by record. It is made when it is first asked for, and follows the list that it
+ * is made from, so that commits cost nothing for it.
+ */
+import type { Position } from '../position.ts';
+import { sortablePosition } from '../position.ts';
+import { decodeGroupKey } from './group-key.ts';
+
+interface LedgerEntry {
+  readonly key: Uint8Array;
+}
+
+export class RecentLedger<Entry extends LedgerEntry = LedgerEntry> {
+  /** Grows at its end, or is emptied. */
+  readonly #entries: readonly Entry[];
+  readonly #byRecord = new Map<string, Entry[]>();
+  #indexedCount = 0;
+
+  constructor(entries: readonly Entry[]) {
+    this.#entries = entries;
+  }
+
+  entriesOf(record: Position): readonly Entry[] {
+    for (; this.#indexedCount < this.#entries.length; this.#indexedCount++) {
+      const entry = this.#entries[this.#indexedCount] as Entry;
+      const name = String(decodeGroupKey(entry.key)[0]);
+      const known = this.#byRecord.get(name);
+      if (known === undefined) this.#byRecord.set(name, [entry]);
+      else known.push(entry);
+    }
+    return this.#byRecord.get(sortablePosition(record)) ?? [];
+  }
+
+  /** The list was emptied. */
+  clear(): void {
+    this.#byRecord.clear();
+    this.#indexedCount = 0;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Fairness between the invocations of one slice. A delivery is quick, so whatever takes longer loses its races for HEAD to
+ * deliveries, for as long as they come. An invocation that has lost some asks the others, beside HEAD, to hold back for a
+ * moment; they find that where they read HEAD anyway.
+ *
+ * Invariants: nothing that is committed depends on a hold; an invocation waits `HOLD_MS_MAX` for one hold at most, by pauses
+ * and by no clock, and its environment never waits for that hold again. A hold whose owner died is ended by the next write of
+ * HEAD, so it costs others a moment, once.
+ */
+import type { Head } from '../checkpoint/head.ts';
+import { TransientFault } from '../faults.ts';
+import { HOLD_MS_MAX } from '../limits.ts';
+import type { CheckpointStore, NonceSource, Pauses } from '../ports.ts';
+import type { SliceMemory } from './slice-memory.ts';
+
+export interface HoldPorts {
+  readonly heads: CheckpointStore;
+  readonly nonces: NonceSource;
+  readonly pauses: Pauses;
+}
+
+const STEP_MS = 50;
+
+export class HeadHold {
+  readonly #owner: SliceMemory;
+  readonly #ports: HoldPorts;
+  /** What this invocation has put beside HEAD. */
+  #mine: string | null = null;
+  /** What was waited for in vain. */
+  #spent: string | null = null;
+
+  constructor(owner: SliceMemory, ports: HoldPorts) {
+    this.#owner = owner;
+    this.#ports = ports;
+  }
+
+  /** HEAD as it is now, once no other invocation asks to hold back. */
+  async readHead(): Promise<Head> {
+    for (let waitedMs = 0; ; waitedMs += STEP_MS) {
+      const { head, hold } = await this.#owner.lookAtHead();
+      if (hold === null || hold === this.#mine || hold === this.#spent) return head;
+      if (waitedMs >= HOLD_MS_MAX) {
+        this.#spent = hold;
+        return head;
+      }
+      await this.#ports.pauses.pause(STEP_MS);
+    }
+  }
+
+  /** Asks the others to hold back, until HEAD is written. */
+  async ask(sliceId: string): Promise<void> {
+    const { heads, nonces } = this.#ports;
+    this.#mine ??= nonces.nonce();
+    await heads.holdHead(sliceId, this.#mine);
+  }
+
+  /** The invocation ends; nobody need hold back for it any more. */
+  async release(sliceId: string): Promise<void> {
+    if (this.#mine === null) return;
+    const mine = this.#mine;
+    this.#mine = null;
+    try {
+      // Nearly always its own write of HEAD has ended it.
+      const { hold } = await this.#owner.lookAtHead();
+      if (hold === mine) await this.#ports.heads.holdHead(sliceId, null);
+    } catch (fault) {
+      if (!(fault instanceof TransientFault)) throw fault;
+    }
+  }
+}

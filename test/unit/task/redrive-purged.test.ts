@@ -1,0 +1,79 @@
+/** Records whose bytes are gone: purged by a person, or brought back so long ago that no fallback can undo it. */
+import { expect, it } from 'vitest';
+import { Purges } from '../../../core/query/purge.ts';
+import { parseRecordChoice } from '../../../core/query/quarantine-body.ts';
+import { Queries } from '../../../core/query/queries.ts';
+import { SLICE, smallPlan } from '../../world/small-log.ts';
+import { BROKEN, begun, LATE, type RedriveWorld, WHOLE } from './redrive-fixture.ts';
+import { PLENTY } from './task-fixture.ts';
+
+async function purge(world: RedriveWorld, body: object) {
+  const choice = parseRecordChoice(body);
+  if (!choice.ok) throw new Error(choice.problem.detail);
+  const queries = new Queries(smallPlan, world.ports);
+  const purged = await new Purges(queries, world.ports).purge(choice.value);
+  if (!purged.ok) throw new Error(purged.problem.detail);
+  return purged.value;
+}
+
+async function listed(world: RedriveWorld): Promise<string[]> {
+  const list = await new Queries(smallPlan, world.ports).quarantine([]);
+  if (!list.ok) throw new Error(list.problem.detail);
+  return list.value.records.map(({ id }) => id);
+}
+
+it('a purged record is not listed, is refused by that name, and goes on counting as quarantined', async () => {
+  const world = await begun();
+  const unknown = world.idOf(WHOLE, 7);
+  expect(await purge(world, { ids: [world.idOf(WHOLE), unknown] })).toEqual({
+    purged: 1,
+    unknown: [unknown],
+  });
+  // Of HEAD's own epoch: its delta still names the record, and the next owner lists it again.
+  expect(await listed(world)).toEqual([world.idOf(LATE), world.idOf(BROKEN)]);
+  const id = await world.requestFor(WHOLE);
+  await world.task().tick(PLENTY);
+  expect(await world.outcomeOf(id)).toEqual({
+    redriven: [],
+    refused: [`${WHOLE}: it was purged: its bytes are no longer kept`],
+  });
+  expect((await world.head()).counts.quarantined).toBe(3);
+  expect(await listed(world)).toEqual([world.idOf(LATE), world.idOf(BROKEN)]);
+});
+
+it('a purge takes a reason and bounds of arrival', async () => {
+  const world = await begun();
+  const [record] = world.batch(LATE, LATE + 1);
+  const at = (ms: number) => new Date(record!.arrivalMs + ms).toISOString();
+  expect(await purge(world, { reason: 'late', to: at(0) })).toMatchObject({ purged: 0 });
+  expect(await purge(world, { reason: 'not-json', from: at(1_000_000) })).toMatchObject({
+    purged: 0,
+  });
+  expect(await purge(world, { reason: 'late', from: at(0), to: at(1) })).toMatchObject({
+    purged: 1,
+  });
+  expect(await listed(world)).toEqual([world.idOf(WHOLE), world.idOf(BROKEN)]);
+});
+
+it('what came back is kept while a fallback can undo it, and then no longer', async () => {
+  const world = await begun({ retentionGraceMs: 1_000 });
+  const id = await world.requestFor(WHOLE);
+  const task = world.task();
+  await task.tick(PLENTY);
+  const { done } = await world.requestOf(id);
+  const bytes = async () =>
+    (await world.quarantine.read([world.idOf(WHOLE)])).has(world.idOf(WHOLE));
+  for (let at = 10; at < 27; at++) {
+    if ((await world.head()).collectBelow <= done!.epoch) expect(await bytes()).toBe(true);
+    await task.deliver(world.batch(at, at + 1), PLENTY);
+    world.clock.advance(600);
+    await task.checkpoint(PLENTY);
+    await task.tick(PLENTY);
+  }
+  expect(await world.inbox.list(SLICE, null, 10)).toEqual([]);
+  expect(await bytes()).toBe(false);
+  const again = await world.requestFor(WHOLE);
+  await task.tick(PLENTY);
+  expect(await world.outcomeOf(again)).toEqual({ redriven: [WHOLE], refused: [] });
+  await world.expectRedriven([WHOLE], 27);
+});
