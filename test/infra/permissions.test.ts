@@ -292,7 +292,7 @@ describe('no policy of the template', () => {
     const resources = statements.flatMap(({ Resource }) => listOf(Resource).map(textOf));
 
     expect(new Set(resources.filter((resource) => resource.includes('*')))).toEqual(
-      new Set([`${BUCKET}/tidemark/prod/orders/*`]),
+      new Set([`${BUCKET}/tidemark/prod/orders/*`, `${BUCKET}/tidemark/prod/orders/quarantine/*`]),
     );
   });
 
