@@ -4,8 +4,8 @@
  */
 import { CorruptStateFault } from '../faults.ts';
 import type { Position } from '../position.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
 import { LIVING_LEDGER, ledgerKeyRange } from '../state/quarantine-ledger.ts';
-import type { ClosedEntry } from '../state/slice-image.ts';
 import type { RunReference } from './manifest.ts';
 import type { RunReader } from './run.ts';
 

@@ -12,9 +12,9 @@ import { crc32c } from '../crc32c.ts';
 import type { ViewPlan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { RUN_BLOCK_BYTES } from '../limits.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
 import { mergeClosedEntries } from '../state/closed-entries.ts';
 import { layoutOf, Relayout } from '../state/column-layout.ts';
-import type { ClosedEntry } from '../state/slice-image.ts';
 import {
   decodeStoredView,
   encodeStoredView,

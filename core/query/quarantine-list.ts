@@ -22,9 +22,9 @@ import {
   quarantineId,
 } from '../ports.ts';
 import { type Position, sortablePosition } from '../position.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
 import type { RecentLedger } from '../state/recent-ledger.ts';
-import type { ClosedEntry } from '../state/slice-image.ts';
 import { toBase64 } from './base64.ts';
 import { type QueryParameters, readLimit } from './parameter-values.ts';
 import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';

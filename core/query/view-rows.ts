@@ -12,6 +12,7 @@ import type { Checkpoint } from '../checkpoint/restore.ts';
 import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
 import {
   decodeGroupKey,
   encodeGroupKey,
@@ -20,7 +21,6 @@ import {
   groupValuesOf,
   mapKeyOf,
 } from '../state/group-key.ts';
-import type { ClosedEntry } from '../state/slice-image.ts';
 import type { ViewLife } from '../state/view-life.ts';
 import { ViewTable } from '../state/view-table.ts';
 import { FirstItems } from './first-items.ts';

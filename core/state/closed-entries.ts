@@ -3,8 +3,16 @@
  */
 import { ByteWriter, compareBytes } from '../bytes.ts';
 import type { ViewPlan } from '../definition/plan.ts';
-import type { ClosedEntry } from './slice-image.ts';
+import { encodeGroupKey, groupValuesOf } from './group-key.ts';
+import type { WindowSource } from './state-change.ts';
 import { ViewTable } from './view-table.ts';
+
+/** One closed entry or late partial, as stored. Those of the same window and key are merged when read. */
+export interface ClosedEntry {
+  readonly windowStartMs: number;
+  readonly key: Uint8Array;
+  readonly accumulators: Uint8Array;
+}
 
 /** By key, then by window. */
 export function compareClosedEntries(a: ClosedEntry, b: ClosedEntry): number {
@@ -38,4 +46,17 @@ function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): Closed
   const writer = new ByteWriter();
   table.encode(sum, writer);
   return { ...(partials[0] as ClosedEntry), accumulators: writer.finish() };
+}
+
+/** The entries of `windows` as they are stored. */
+export function closedEntriesOf(view: ViewPlan, windows: readonly WindowSource[]): ClosedEntry[] {
+  const writer = new ByteWriter();
+  return windows.flatMap(({ windowStartMs, entries }) =>
+    entries.map(({ key, table, slot }) => {
+      writer.clear();
+      table.encode(slot, writer);
+      const bytes = encodeGroupKey(groupValuesOf(key, view.groupBy.length));
+      return { windowStartMs, key: bytes, accumulators: writer.finish() };
+    }),
+  );
 }

@@ -3,10 +3,10 @@
  */
 import { encodeText } from '../bytes.ts';
 import { type Position, sortablePosition } from '../position.ts';
+import type { ClosedEntry } from './closed-entries.ts';
 import { mergeClosedEntries } from './closed-entries.ts';
 import { decodeGroupKey } from './group-key.ts';
 import { LEDGER, LEDGER_VIEW } from './quarantine-ledger.ts';
-import type { ClosedEntry } from './slice-image.ts';
 import { ViewTable } from './view-table.ts';
 
 export interface LedgerStanding {

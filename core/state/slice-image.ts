@@ -11,11 +11,12 @@ import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { START } from '../position.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
+import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
 import { noRecords } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
-import { decodeGroupKey, encodeGroupKey, groupValuesOf, mapKeyOf } from './group-key.ts';
+import { decodeGroupKey, mapKeyOf } from './group-key.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
@@ -37,13 +38,6 @@ import {
   type ViewLife,
 } from './view-life.ts';
 import { type ColumnLayout, ViewTable } from './view-table.ts';
-
-/** One closed entry or late partial, as stored. Those of the same window and key are merged when read. */
-export interface ClosedEntry {
-  readonly windowStartMs: number;
-  readonly key: Uint8Array;
-  readonly accumulators: Uint8Array;
-}
 
 /** Which plan and epoch a change is of. */
 interface ChangeOrigin {
@@ -389,17 +383,4 @@ export class SliceImage {
       this.dedupeIds.sweep(watermarkMs - before.withinMs);
     }
   }
-}
-
-/** The entries of `windows` as they are stored. */
-export function closedEntriesOf(view: ViewPlan, windows: readonly WindowSource[]): ClosedEntry[] {
-  const writer = new ByteWriter();
-  return windows.flatMap(({ windowStartMs, entries }) =>
-    entries.map(({ key, table, slot }) => {
-      writer.clear();
-      table.encode(slot, writer);
-      const bytes = encodeGroupKey(groupValuesOf(key, view.groupBy.length));
-      return { windowStartMs, key: bytes, accumulators: writer.finish() };
-    }),
-  );
 }

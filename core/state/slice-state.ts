@@ -10,11 +10,12 @@ import type { ViewPlan } from '../definition/plan.ts';
 import type { StreamRecord } from '../ports.ts';
 import type { Position } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
+import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
 import { Overlay } from './overlay.ts';
 import { LEDGER_VIEW, ledgerEntryKeys } from './quarantine-ledger.ts';
-import { type ClosedEntry, closedEntriesOf, type SliceImage } from './slice-image.ts';
+import type { SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
   copyProgress,

@@ -6,7 +6,7 @@ import type { BadRecord } from '../decode/record-decoder.ts';
 import { isFault, TransientFault } from '../faults.ts';
 import type { StreamRecord, Suspicion, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position, sortablePosition } from '../position.ts';
-import type { ClosedEntry } from '../state/slice-image.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { RedriveResult, SliceState } from '../state/slice-state.ts';
 import { decideSuspicion, relaxed, survived } from './suspicion.ts';
 

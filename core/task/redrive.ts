@@ -20,7 +20,7 @@ import {
   type RedriveRequest,
   timelineOfQuarantineId,
 } from '../ports.ts';
-import type { ClosedEntry } from '../state/slice-image.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { FoldGuard } from './fold-guard.ts';
 import type { Memory } from './slice-memory.ts';
 

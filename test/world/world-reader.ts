@@ -6,10 +6,13 @@ import { type BlobStores, readBlob } from '../../core/checkpoint/blobs.ts';
 import type { Checkpoint } from '../../core/checkpoint/restore.ts';
 import { RunReader } from '../../core/checkpoint/run.ts';
 import type { ViewPlan } from '../../core/definition/plan.ts';
-import { mergeClosedEntries } from '../../core/state/closed-entries.ts';
+import {
+  type ClosedEntry,
+  closedEntriesOf,
+  mergeClosedEntries,
+} from '../../core/state/closed-entries.ts';
 import { decodeGroupKey } from '../../core/state/group-key.ts';
 import { LEDGER, LEDGER_VIEW } from '../../core/state/quarantine-ledger.ts';
-import { type ClosedEntry, closedEntriesOf } from '../../core/state/slice-image.ts';
 import type { WindowSource } from '../../core/state/state-change.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
 import type { Recount } from './small-log.ts';

@@ -8,9 +8,12 @@ import { readBlob } from '../../../core/checkpoint/blobs.ts';
 import { parseHead } from '../../../core/checkpoint/head.ts';
 import { load, restore } from '../../../core/checkpoint/restore.ts';
 import { RunReader } from '../../../core/checkpoint/run.ts';
-import { mergeClosedEntries } from '../../../core/state/closed-entries.ts';
+import {
+  type ClosedEntry,
+  closedEntriesOf,
+  mergeClosedEntries,
+} from '../../../core/state/closed-entries.ts';
 import { decodeGroupKey } from '../../../core/state/group-key.ts';
-import { type ClosedEntry, closedEntriesOf } from '../../../core/state/slice-image.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';
 import { SLICE } from '../../world/small-log.ts';
 import { type GoldenObjects, goldenPlan, storeGoldenSlice } from './golden-slice.ts';

@@ -2,9 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BadRecord } from '../../../core/decode/record-decoder.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
-import { mergeClosedEntries } from '../../../core/state/closed-entries.ts';
+import {
+  type ClosedEntry,
+  closedEntriesOf,
+  mergeClosedEntries,
+} from '../../../core/state/closed-entries.ts';
 import { decodeGroupKey } from '../../../core/state/group-key.ts';
-import { type ClosedEntry, closedEntriesOf } from '../../../core/state/slice-image.ts';
 import type { SliceState } from '../../../core/state/slice-state.ts';
 import type { WindowSource } from '../../../core/state/state-change.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';

@@ -5,9 +5,13 @@ import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
 import type { StreamRecord } from '../../../core/ports.ts';
-import { mergeClosedEntries } from '../../../core/state/closed-entries.ts';
+import {
+  type ClosedEntry,
+  closedEntriesOf,
+  mergeClosedEntries,
+} from '../../../core/state/closed-entries.ts';
 import { decodeGroupKey } from '../../../core/state/group-key.ts';
-import { type ClosedEntry, closedEntriesOf, SliceImage } from '../../../core/state/slice-image.ts';
+import { SliceImage } from '../../../core/state/slice-image.ts';
 import { SliceState } from '../../../core/state/slice-state.ts';
 import type { WindowSource } from '../../../core/state/state-change.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';

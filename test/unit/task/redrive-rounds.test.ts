@@ -4,7 +4,7 @@ import { load } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { REDRIVE_ROUND_MS_MAX } from '../../../core/limits.ts';
 import { type BlobStore, quarantineId } from '../../../core/ports.ts';
-import type { ClosedEntry } from '../../../core/state/slice-image.ts';
+import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';
 import { SLICE, smallPlan } from '../../world/small-log.ts';
 import { RedriveWorld, strictDecoder } from './redrive-fixture.ts';

@@ -19,8 +19,8 @@ import {
   requestId,
   type StreamRecord,
 } from '../../../core/ports.ts';
+import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import type { RecordCounts } from '../../../core/state/counters.ts';
-import type { ClosedEntry } from '../../../core/state/slice-image.ts';
 import type { SliceState } from '../../../core/state/slice-state.ts';
 import { SliceTask, type TaskPorts } from '../../../core/task/slice-task.ts';
 import { FaultSwitch, type Life } from '../../world/fault-switch.ts';
