@@ -116,6 +116,7 @@ export class LocalLife {
       readHead: (sliceId) => heads.readHead(sliceId),
       listHeads: () => heads.listHeads(),
       createHead: (item) => heads.createHead(item),
+      holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
       writeHead: async (item, ifRevision) => {
         const answer = await heads.writeHead(item, ifRevision);
         if (answer.outcome === 'applied') await onHead(item);

@@ -68,6 +68,7 @@ export class LocalWorld {
       shardCount,
       process: {
         clock: { nowMs: () => EPOCH_MS + this.#nowMs },
+        pauses: { pause: async () => {} },
         nonces: { nonce: () => word() + word() },
         knobs: { ...DEFAULT_KNOBS, ...knobs },
       },
