@@ -107,8 +107,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'a redrive that kills is begun again and again',
     'a record goes on killing|no answer|no end|stuck',
     'core/task/redrive.ts',
-    'if (beginnings > REDRIVE_BEGINNINGS_MAX) {',
-    'if (beginnings > 1e6) {',
+    'beginnings > REDRIVE_BEGINNINGS_MAX',
+    'beginnings > 1e6',
   ),
   mutant(
     'what a timeline before this one redrove is not done again',
