@@ -1,9 +1,11 @@
 /**
- * An error as a person reads it: message and hint; the stack only of what nobody expected.
+ * An error as a person reads it: message and hint; the stack only of what nobody expected. It may quote data.
  */
+import { printableLines } from './printable.ts';
+
 export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return printableLines(String(error));
   const isBug = error instanceof TypeError || error instanceof RangeError;
   const hint = 'hint' in error && typeof error.hint === 'string' ? `\n  ${error.hint}` : '';
-  return `${isBug ? (error.stack ?? error.message) : error.message}${hint}`;
+  return printableLines(`${isBug ? (error.stack ?? error.message) : error.message}${hint}`);
 }

@@ -16,11 +16,14 @@ export function reasonOption(): Option {
 }
 
 export function fromOption(): Option {
-  return new Option('--from <time>', 'records that arrived at this time or later, ISO 8601');
+  return new Option(
+    '--from <time>',
+    "records that arrived at this time or later (ISO 8601; without an offset in the pipeline's zone)",
+  );
 }
 
 export function toOption(): Option {
-  return new Option('--to <time>', 'records that arrived before this time, ISO 8601');
+  return new Option('--to <time>', 'records that arrived before this time');
 }
 
 /** The body of the first request. */

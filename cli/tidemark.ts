@@ -16,6 +16,7 @@ import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
 import { undeleteCommand } from './commands/undelete.ts';
 import { errorText } from './error-text.ts';
+import { printableLines } from './printable.ts';
 import { UsageError } from './usage-error.ts';
 
 const EXIT_FAILED = 1;
@@ -57,7 +58,7 @@ async function main(argv: string[]): Promise<number> {
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof UsageError) {
-    console.error(`error: ${error.message}`);
+    console.error(`error: ${printableLines(error.message)}`);
     return EXIT_USAGE;
   }
   console.error(`error: ${errorText(error)}`);

@@ -1,6 +1,8 @@
 /*
  * The page: one look at the pipeline a second. What comes from records is data: it is only ever set as text.
  */
+import { keyText, numberText, timeText } from './texts.js';
+
 const REFRESH_MS = 1000;
 const ROWS = 25;
 /** Behind by more than this a slice is shown as late. */
@@ -105,11 +107,11 @@ function showStatus({ pipeline, records, watermark, slices }) {
   const behind = slices.map(({ behindMs }) => behindMs ?? 0);
   const totals = [
     ['records/s', rateOf(total)],
-    ['folded', amount(records.folded)],
-    ['duplicates', amount(records.duplicates)],
-    ['late', amount(records.late)],
-    ['unmatched', amount(records.unmatched)],
-    ['quarantined', amount(records.quarantined), records.quarantined > 0 ? 'warn' : ''],
+    ['folded', numberText(records.folded)],
+    ['duplicates', numberText(records.duplicates)],
+    ['late', numberText(records.late)],
+    ['unmatched', numberText(records.unmatched)],
+    ['quarantined', numberText(records.quarantined), records.quarantined > 0 ? 'warn' : ''],
     ['behind', duration(Math.max(0, ...behind))],
     ['watermark', time(watermark)],
   ];
@@ -128,7 +130,7 @@ function rateOf(total) {
   const last = lastTotal;
   lastTotal = { total, nowMs };
   if (last === null || nowMs <= last.nowMs) return '–';
-  return amount(Math.max(0, Math.round(((total - last.total) * 1000) / (nowMs - last.nowMs))));
+  return numberText(Math.max(0, Math.round(((total - last.total) * 1000) / (nowMs - last.nowMs))));
 }
 
 function showSlices(slices) {
@@ -153,11 +155,11 @@ function showSlices(slices) {
       text: slice.behindMs === null ? 'unknown' : duration(slice.behindMs),
       style: slice.behindMs === null || slice.behindMs > BEHIND_MS_TO_WARN ? 'warn' : '',
     },
-    { text: amount(slice.timeline) },
-    { text: amount(slice.epoch) },
+    { text: numberText(slice.timeline) },
+    { text: numberText(slice.epoch) },
     { text: duration(slice.checkpointAgeMs) },
-    { text: amount(slice.records), share: slice.records / recordsMax },
-    { text: amount(slice.entries) },
+    { text: numberText(slice.records), share: slice.records / recordsMax },
+    { text: numberText(slice.entries) },
     { text: bytes(slice.stateBytes) },
     { text: time(slice.watermark) },
   ]);
@@ -214,10 +216,7 @@ function numberAt(row, column) {
 }
 
 function keyCell(value) {
-  if (value === null) return { text: 'null', style: 'none' };
-  return typeof value === 'string'
-    ? { text: value }
-    : { text: JSON.stringify(value), style: 'none' };
+  return { text: keyText(value), style: typeof value === 'string' ? '' : 'none' };
 }
 
 function valueCell(row, column, largest) {
@@ -225,7 +224,7 @@ function valueCell(row, column, largest) {
   if (value === null) return { text: '–', style: 'none' };
   const isInexact = row.inexact?.includes(column) ?? false;
   return {
-    text: isInexact ? `≈ ${amount(value)}` : amount(value),
+    text: isInexact ? `≈ ${numberText(value)}` : numberText(value),
     share: largest > 0 ? Math.abs(value) / largest : null,
   };
 }
@@ -266,10 +265,6 @@ function make(tag, text, style = '') {
   return made;
 }
 
-function amount(value) {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 3 });
-}
-
 function duration(ms) {
   if (ms === null) return 'none yet';
   if (ms < 1000) return `${ms} ms`;
@@ -286,5 +281,5 @@ function bytes(count) {
 }
 
 function time(iso) {
-  return iso === null ? 'none yet' : iso.replace('T', ' ').replace(/(\.000)?Z$/, '');
+  return iso === null ? 'none yet' : timeText(iso);
 }

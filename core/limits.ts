@@ -104,6 +104,8 @@ export const RUN_CACHE_BYTES_MAX = 32 * MIB;
 export const PINNED_IMAGES_BYTES_MAX = 64 * MIB;
 /** Characters of a `next`: it travels in an address, and 16 KiB of headers is what Node takes. */
 export const TOKEN_LENGTH_MAX = 12 * KIB;
+/** Age of the list of shards by which a question judges what is closed: ListShards has a quota, and shards come rarely. */
+export const SHARD_LIST_AGE_MS_MAX = 10_000;
 /** Records that one query may wait for (`after`). */
 export const AFTER_COUNT_MAX = 64;
 /** Records of one answer of the quarantine listing, and bytes of their data. */

@@ -131,6 +131,11 @@ export interface ShardDirectory {
    * a HEAD is created, and at each restore.
    */
   streamId(): Promise<string>;
+  /**
+   * Every shard that the stream has, closed ones too for as long as it keeps them, as it was at most
+   * `SHARD_LIST_AGE_MS_MAX` ago: what says that a window is closed asks it at each question.
+   */
+  shardIds(): Promise<readonly string[]>;
 }
 
 /** A record that could not be processed, whole. Identified by (slice, timeline, sequence number, sub-sequence). */

@@ -141,11 +141,6 @@ function openStream(variables: Variables, { calls, ...parts }: StreamParts) {
   const pages = new KinesisPages({ client, calls, streamArn, shards, start, clock });
   const source = new KinesisRecordSource({ pages, retention: summary, clock, ...parts });
   const tips = new KinesisTips({ source, marks: parts.marks, retention: summary, clock });
-  return {
-    shards,
-    source,
-    tips,
-    directory: new KinesisShardDirectory(shards, tips, summary),
-    stream: { client, calls, streamArn },
-  };
+  const directory = new KinesisShardDirectory({ shards, tips, summary, clock });
+  return { shards, source, tips, directory, stream: { client, calls, streamArn } };
 }

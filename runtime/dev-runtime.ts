@@ -274,10 +274,14 @@ export class DevRuntime {
       }),
       checkpointRoute(() => this.#checkpoint()),
       redriveRoute({
+        zone: () => this.#deployment.plan.zone,
         invoke: (payload) => this.#deployment.query(payload),
         tick: (sliceId) => this.#tickSlice(sliceId),
       }),
-      purgeRoute((payload) => this.#deployment.query(payload)),
+      purgeRoute(
+        () => this.#deployment.plan.zone,
+        (payload) => this.#deployment.query(payload),
+      ),
       ...pageRoutes(),
     ];
   }

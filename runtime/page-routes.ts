@@ -11,13 +11,12 @@ const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
+const SCRIPT_HEADERS = { 'content-type': 'text/javascript; charset=utf-8' };
+
 const FILES = [
   { path: '/', file: 'index.html', headers: PAGE_HEADERS },
-  {
-    path: '/page.js',
-    file: 'page.js',
-    headers: { 'content-type': 'text/javascript; charset=utf-8' },
-  },
+  { path: '/page.js', file: 'page.js', headers: SCRIPT_HEADERS },
+  { path: '/texts.js', file: 'texts.js', headers: SCRIPT_HEADERS },
   { path: '/page.css', file: 'page.css', headers: { 'content-type': 'text/css; charset=utf-8' } },
 ];
 

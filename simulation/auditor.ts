@@ -281,8 +281,7 @@ export class Auditor {
     const { plan } = checkpoint.image;
     const request = parseViewRequest(plan, view.name, [['limit', ROWS_MAX]]);
     if (!request.ok) throw new Error(request.problem.detail);
-    const { sliceId, status, base, delta } = head;
-    const pinned = { sliceId, status, waits: false, base, delta };
+    const pinned = { sliceId: head.sliceId };
     const runs = new RunCache(this.#stores.blobs);
     const reading = { runs, isLost: () => false };
     const page = await readRows(request.value, [{ pinned, checkpoint }], reading);

@@ -31,7 +31,7 @@ export const EVERYTHING: Question = {
 };
 
 const KEYS: readonly KeyValue[] = ['Ulm', 'Köln', 'Rom', 'L', 'x', null, 7, 1, 2, true];
-const PREFIXES = ['', 'K', 'Kö', 'R', 'Ulm', 'L', 'z'];
+const PREFIXES = ['', 'K', 'Kö', 'R', 'Ulm', 'L', 'z', '1', 'n', '-'];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -45,10 +45,12 @@ export function drawQuestion(
   if (random.chance(0.4)) return EVERYTHING;
   const parameters: [string, string][] = [];
   const key = view.groupBy.map(() => (random.chance(0.25) ? random.pick(KEYS) : undefined));
+  const wanted: (readonly KeyValue[] | undefined)[] = key.map(() => undefined);
   for (const [index, value] of key.entries()) {
     if (value === undefined) continue;
-    const text = typeof value === 'string' && random.chance(0.5) ? value : JSON.stringify(value);
+    const { text, values } = random.chance(0.5) ? bare(value) : strict(value);
     parameters.push([`key.${view.groupBy[index]?.name}`, text]);
+    wanted[index] = values;
   }
   const free = key.indexOf(undefined);
   const prefix = free >= 0 && random.chance(0.2) ? random.pick(PREFIXES) : null;
@@ -62,14 +64,32 @@ export function drawQuestion(
     parameters.push(['after', `${shardId}:${sequenceNumber}`]);
   }
   const selects = (row: RecountRow) =>
-    key.every((wanted, index) => wanted === undefined || row.key[index] === wanted) &&
+    wanted.every((values, index) => values?.includes(row.key[index] as KeyValue) ?? true) &&
     (prefix === null || beginsWith(row.key[free], prefix)) &&
     (row.windowStartMs === null || (row.windowStartMs >= startMs && row.windowStartMs < endMs));
   return { parameters, selects, startMs, endMs, after };
 }
 
+interface AskedKey {
+  readonly text: string;
+  /** One of them is what a row must have. */
+  readonly values: readonly KeyValue[];
+}
+
+/** As a person writes it: what it spells, and the same as text. */
+function bare(value: KeyValue): AskedKey {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return { text, values: [value, text] };
+}
+
+function strict(value: KeyValue): AskedKey {
+  const json = JSON.stringify(value);
+  return { text: typeof value === 'string' ? json : `[${json}]`, values: [value] };
+}
+
 function beginsWith(value: KeyValue | undefined, prefix: string): boolean {
-  return typeof value === 'string' && value.startsWith(prefix);
+  const spelled = typeof value === 'string' ? value : JSON.stringify(value);
+  return spelled?.startsWith(prefix) ?? false;
 }
 
 /** Around now mostly: there is little else. */

@@ -98,7 +98,7 @@ function differenceAt(answered: Answered, epochs: Epochs, auditor: Auditor): str
 }
 
 /**
- * A record that was in the stream when the question was asked, in a shard of which nothing is folded yet, and that will fold
+ * A record that was in the stream when the question was asked, in a shard of which nothing is folded yet, with a slice or without, and that will fold
  * into a window which the answer's watermark calls closed. A shard whose slice has a watermark can have none: a record
  * before that is late.
  */
@@ -108,7 +108,7 @@ function openRecordOf({ plan, view, pages, standing }: Answered, epochs: Epochs)
   const watermarkMs = Date.parse(watermark);
   for (const { shard, records } of standing) {
     const epoch = epochs.find(({ shardId }) => shardId === shard.id);
-    if (epoch === undefined || epoch.digest.count > 0) continue;
+    if (epoch !== undefined && epoch.digest.count > 0) continue;
     let found: string | null = null;
     recountShard(plan, shard.log.slice(shard.trimmed, records), [], {
       observe: ({ record, outcome, judged, lateFor }) => {
@@ -156,15 +156,21 @@ function claimOf(
 
 /** An answer may know less than it could; it must not claim more. */
 function untruthOf(
-  { watermark, rows, complete, damaged }: ViewAnswer,
+  { watermark, rows, complete, damaged, zone, waiting, listed }: ViewAnswer,
   view: ViewPlan,
   lowestMs: number | null,
   epochs: Epochs,
 ): string | null {
   const isIdle = epochs.some(({ digest }) => digest.count === 0);
-  const expected = lowestMs === null ? null : new Date(lowestMs).toISOString();
-  const mayBeUnknown = isIdle && watermark === null;
-  if (watermark !== expected && !mayBeUnknown) return `watermark ${watermark}, not ${expected}`;
+  const watermarkMs = watermark === null ? null : Date.parse(watermark);
+  const isExplained = isIdle || waiting !== undefined || listed === false;
+  const mayBeUnknown = watermark === null && isExplained;
+  if (complete && (waiting !== undefined || listed === false)) return 'complete, and does not know';
+  if (watermarkMs !== lowestMs && !mayBeUnknown) return `watermark ${watermark}, not ${lowestMs}`;
+  const misread = [watermark, ...rows.flatMap(({ window }) => [window?.start, window?.end])].find(
+    (text) => typeof text === 'string' && !isOfZone(text, zone),
+  );
+  if (misread !== undefined) return `${misread} is no time as ${zone} writes it`;
   for (const row of rows) {
     const endMs = row.window === null ? null : Date.parse(row.window.end);
     const hasPassed = endMs !== null && watermark !== null && endMs <= Date.parse(watermark);
@@ -177,6 +183,13 @@ function untruthOf(
   }
   const unready = epochs.find(({ status }) => status !== 'OPEN' && status !== 'SEALED');
   return unready === undefined ? null : `complete, with a slice that is ${unready.status}`;
+}
+
+/** The clock that the text shows is the zone's at that instant, to the minute. */
+function isOfZone(text: string, zone: string): boolean {
+  const shownMs = Date.parse(`${text.slice(0, 'yyyy-mm-ddThh:mm:ss.sss'.length)}Z`);
+  const localMs = calendarOf(zone).localAt(Date.parse(text));
+  return Math.abs(shownMs - localMs) < 60_000;
 }
 
 /** Records of the epochs that wait in the quarantine, each with its reason. */

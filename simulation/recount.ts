@@ -138,6 +138,10 @@ class Recount implements ShardRecount {
   readonly #idCountedFromMs = new Map<string, number>();
   /** Views that put a record aside as late, by `recordId`; the id of one that folded elsewhere is its own. */
   readonly #aside = new Map<string, { readonly views: RecountView[]; readonly folded: boolean }>();
+  /** Until when heartbeats show that no record came; −Infinity before they do. */
+  #silentUntilMs = Number.NEGATIVE_INFINITY;
+  /** The stamp of the heartbeat that may bear out the next one. */
+  #witnesses: number[] = [];
   watermarkMs = Number.NEGATIVE_INFINITY;
   newestMs = Number.NEGATIVE_INFINITY;
   readonly counts: RecordCounts = {
@@ -197,10 +201,15 @@ class Recount implements ShardRecount {
   #foldAny(logged: LoggedRecord, condemned: string | undefined): Outcome {
     const { idleMs, latenessMs } = this.#plan;
     if (condemned === undefined && isHeartbeat(logged)) {
-      const passedMs = logged.arrivalMs - latenessMs - (idleMs ?? Number.POSITIVE_INFINITY);
-      this.watermarkMs = Math.max(this.watermarkMs, passedMs);
+      if (idleMs !== null) this.#beat(logged.arrivalMs, idleMs);
+      this.watermarkMs = Math.max(
+        this.watermarkMs,
+        this.#silentUntilMs - latenessMs - (idleMs ?? Number.POSITIVE_INFINITY),
+      );
       return { outcome: 'heartbeats' };
     }
+    // A record that arrived before the last heartbeat's stamp gives that stamp the lie.
+    this.#witnesses = this.#witnesses.map((stamp) => Math.min(stamp, logged.arrivalMs));
     const id = recordId(logged);
     const judged = condemned ?? this.#judge.judge(logged);
     if (typeof judged !== 'string') {
@@ -210,6 +219,20 @@ class Recount implements ShardRecount {
     }
     this.quarantined.set(id, judged);
     return { outcome: 'quarantined', reason: judged };
+  }
+
+  /**
+   * A heartbeat that is no later than the idle bound after what counts, counts. A later one waits for a witness: a heartbeat
+   * before it, by a quarter of the bound (15 s at most), whose stamp nothing since has denied; that stamp counts then.
+   */
+  #beat(stamp: number, idleMs: number): void {
+    const [witness] = this.#witnesses;
+    const isNear = stamp - this.#silentUntilMs <= idleMs;
+    const isWitnessed = witness !== undefined && stamp - witness >= Math.min(idleMs / 4, 15_000);
+    if (isNear) this.#silentUntilMs = Math.max(this.#silentUntilMs, stamp);
+    else if (isWitnessed) this.#silentUntilMs = Math.max(this.#silentUntilMs, witness);
+    const staysWitness = !isNear && !isWitnessed && witness !== undefined;
+    this.#witnesses = [staysWitness ? Math.min(witness, stamp) : stamp];
   }
 
   #foldSound(id: string, record: JudgedRecord): Outcome {

@@ -156,6 +156,10 @@ export class SimStream implements RecordSource, ShardDirectory {
     return this.shard(shardId).range;
   }
 
+  async shardIds(): Promise<string[]> {
+    return this.#shards.map(({ id }) => id);
+  }
+
   #open(start: bigint, end: bigint, parents: readonly SimShard[]): void {
     const id = `shardId-${String(this.#shards.length).padStart(12, '0')}`;
     const range = { start: hexOf(start), end: hexOf(end - 1n) };

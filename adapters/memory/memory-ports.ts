@@ -36,6 +36,7 @@ export class MemoryPorts implements TaskPorts {
   readonly shards: ShardDirectory = {
     hashRange: async () => WHOLE_RANGE,
     streamId: async () => STREAM_ID,
+    shardIds: () => this.source.shardIds(),
   };
 
   constructor(nowMs: number, knobs: Partial<Knobs> = {}) {

@@ -41,6 +41,11 @@ export class MemoryRecordSource implements RecordSource {
     log.records = log.records.slice(kept);
   }
 
+  /** Shards that a record was appended to. */
+  async shardIds(): Promise<string[]> {
+    return [...this.#logs.keys()];
+  }
+
   /** A shard that no record was appended to is an empty log. */
   async readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead> {
     assert(limit > 0, 'read-limit-is-positive');

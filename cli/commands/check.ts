@@ -6,6 +6,7 @@ import { planToJson } from '../../core/definition/plan-json.ts';
 import { dataOption, jsonOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
 import { compareWithActive, describeComparison } from '../plan-comparison.ts';
+import { printableJson, printableLines } from '../printable.ts';
 import {
   addRecordOptions,
   RECORD_FILE_DESCRIPTION,
@@ -42,11 +43,11 @@ async function check(options: CheckOptions): Promise<void> {
       ...(trial === null ? {} : { records: trial }),
       ...(change === null ? {} : { change }),
     };
-    console.log(JSON.stringify({ hash: plan.hash, ...planToJson(plan), ...more }, null, 2));
+    console.log(printableJson({ hash: plan.hash, ...planToJson(plan), ...more }, 2));
   } else {
     console.log(describePlan(plan, options.pipeline));
     for (const line of describeComparison(change, options.data)) console.log(line);
-    if (trial !== null) console.log(describeTrial(trial));
+    if (trial !== null) console.log(printableLines(describeTrial(trial)));
   }
   if (trial !== null && !trial.isSound) process.exitCode = 1;
 }

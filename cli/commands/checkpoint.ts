@@ -6,9 +6,10 @@ import {
   queryUrlOption,
   regionOption,
 } from '../option-values.ts';
+import { printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type AdminPlaceOptions, adminPlace } from '../query-place.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, TERMINAL } from '../table.ts';
 
 interface CheckpointOptions extends AdminPlaceOptions {
   readonly json?: boolean;
@@ -32,10 +33,10 @@ export function checkpointCommand(): Command {
         '/v1/checkpoint',
         {},
       );
-      if (options.json) console.log(JSON.stringify(answer, null, 2));
+      if (options.json) console.log(printableJson(answer, 2));
       else {
         const rows = answer.slices.map(({ id, epoch }) => [id, epoch]);
-        console.log(formatTable(['slice', 'epoch'], rows));
+        console.log(formatTable(['slice', 'epoch'], rows, TERMINAL));
       }
     });
 }

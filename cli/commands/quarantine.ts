@@ -7,6 +7,7 @@ import {
   regionOption,
   wholeNumber,
 } from '../option-values.ts';
+import { printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type AdminPlaceOptions, adminPlace, isLoopback, queryPlace } from '../query-place.ts';
 import {
@@ -17,7 +18,7 @@ import {
   reasonOption,
   toOption,
 } from '../record-choice.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, shortTime, TERMINAL } from '../table.ts';
 
 interface QuarantineOptions extends AdminPlaceOptions {
   readonly limit?: number;
@@ -69,7 +70,7 @@ export function quarantineCommand(): Command {
           placeOf(options, command),
           `/v1/quarantine${text}`,
         );
-        console.log(options.json ? JSON.stringify(page, null, 2) : describePage(page));
+        console.log(options.json ? printableJson(page, 2) : describePage(page));
       })
   );
 }
@@ -117,7 +118,7 @@ async function purge(
     answer.purged += purged;
     answer.unknown.push(...unknown);
   }
-  console.log(options.json ? JSON.stringify(answer, null, 2) : describePurge(answer));
+  console.log(options.json ? printableJson(answer, 2) : describePurge(answer));
   if (answer.unknown.length > 0) process.exitCode = 1;
 }
 
@@ -127,6 +128,7 @@ function describePurge({ purged, unknown }: PurgeAnswer): string {
   const table = formatTable(
     ['id', 'why not'],
     unknown.map((id) => [id, 'no record that is kept has this id']),
+    TERMINAL,
   );
   return `${counts}, ${unknown.length} unknown\n${table}`;
 }
@@ -143,12 +145,12 @@ function describePage({ records, next }: QuarantinePage): string {
   const columns = ['reason', 'arrival', ...(isWhole ? ['detail', 'data'] : []), 'id'];
   const rows = records.map(({ reason, arrival, id, detail = '', data = '' }) => [
     reason,
-    arrival,
+    shortTime(arrival),
     ...(isWhole ? [detail, shown(data)] : []),
     id,
   ]);
   return [
-    formatTable(columns, rows),
+    formatTable(columns, rows, TERMINAL),
     ...(isWhole ? [] : ['what they hold is shown by the admin URL: --admin-url']),
     ...(next === null ? [] : [`more with --next ${next}`]),
   ].join('\n');

@@ -7,9 +7,10 @@ import {
   regionOption,
   wholeNumber,
 } from '../option-values.ts';
+import { keyText, printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type PlaceOptions, queryPlace } from '../query-place.ts';
-import { type Cell, formatTable } from '../table.ts';
+import { type Cell, formatTable, shortTime, TERMINAL } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface QueryOptions extends PlaceOptions {
@@ -29,6 +30,7 @@ interface Row {
   readonly window: { readonly start: string; readonly end: string } | null;
   readonly closed: boolean;
   readonly values: Readonly<Record<string, unknown>>;
+  readonly inexact?: readonly string[];
 }
 
 interface ViewAnswer {
@@ -44,9 +46,16 @@ export function queryCommand(): Command {
   return new Command('query')
     .description('rows of a view; without a view, the list of views')
     .argument('[view]', 'the name of a view')
-    .option('--key <field=value>', 'rows with this value only; may repeat', collect)
-    .option('--start <time>', 'windows from this time on (ISO 8601)')
-    .option('--end <time>', 'windows before this time (ISO 8601)')
+    .option(
+      '--key <field=value>',
+      'rows with this value only, as text or as a number; "7" in quotes is the text, [7] the number; may repeat',
+      collect,
+    )
+    .option(
+      '--start <time>',
+      "windows from this time on (ISO 8601; without an offset in the pipeline's zone)",
+    )
+    .option('--end <time>', 'windows before this time')
     .option('--prefix <text>', 'rows whose key begins with this text')
     .option('--order <aggregate>', 'by an aggregate; -NAME for the largest first')
     .option('--limit <n>', 'rows of one answer', wholeNumber(1, 10_000))
@@ -70,7 +79,7 @@ async function listViews(options: QueryOptions): Promise<void> {
   }
   const answer = await callQueryApi<{ views: readonly View[] }>(queryPlace(options), '/v1/views');
   if (options.json) {
-    console.log(JSON.stringify(answer, null, 2));
+    console.log(printableJson(answer, 2));
     return;
   }
   const rows = answer.views.map(({ name, groupBy, aggregates }) => [
@@ -78,13 +87,13 @@ async function listViews(options: QueryOptions): Promise<void> {
     groupBy.join(', '),
     Object.keys(aggregates).join(', '),
   ]);
-  console.log(formatTable(['view', 'group by', 'aggregates'], rows));
+  console.log(formatTable(['view', 'group by', 'aggregates'], rows, TERMINAL));
 }
 
 async function queryView(view: string, options: QueryOptions): Promise<void> {
   const path = `/v1/views/${encodeURIComponent(view)}?${searchOf(options)}`;
   const answer = await callQueryApi<ViewAnswer>(queryPlace(options), path);
-  console.log(options.json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
+  console.log(options.json ? printableJson(answer, 2) : describeAnswer(answer));
   if (!answer.reached) {
     console.error('warning: the records of --after were not in yet when the answer was due');
   }
@@ -108,31 +117,44 @@ function searchOf(options: QueryOptions): URLSearchParams {
 function describeAnswer(answer: ViewAnswer): string {
   const [first] = answer.rows;
   const state = answer.complete ? 'complete' : 'not complete yet';
-  const heading = `${answer.view}: as of watermark ${answer.watermark ?? 'none'}, ${state}`;
+  const watermark = answer.watermark === null ? 'none' : shortTime(answer.watermark);
+  const heading = `${answer.view}: as of watermark ${watermark}, ${state}`;
   if (first === undefined) return `${heading}\nno rows`;
   const keys = Object.keys(first.key);
-  const values = Object.keys(first.values);
+  const values = valueColumns(first);
   const windows = first.window === null ? [] : ['window', 'closed'];
   const rows = answer.rows.map((row): Cell[] => [
-    ...keys.map((key) => cellOf(row.key[key])),
-    ...(row.window === null ? [] : [row.window.start, row.closed ? 'yes' : 'no']),
-    ...values.map((value) => cellOf(row.values[value])),
+    ...keys.map((key) => keyText(row.key[key])),
+    ...(row.window === null ? [] : [shortTime(row.window.start), row.closed ? 'yes' : 'no']),
+    ...values.map((column) => valueCell(row, column)),
   ]);
-  const table = formatTable([...keys, ...windows, ...values], rows);
+  const headings = [...keys, ...windows, ...values.map(({ heading }) => heading)];
+  const table = formatTable(headings, rows, TERMINAL);
   const more = answer.next === null ? [] : [`more with --next ${answer.next}`];
   return [heading, table, ...more].join('\n');
 }
 
-function cellOf(value: unknown): Cell {
+interface ValueColumn {
+  /** As `--order` takes it. */
+  readonly heading: string;
+  readonly aggregate: string;
+  /** Of a quantile. */
+  readonly rank: string | null;
+}
+
+/** A quantile has a column for each of its ranks. */
+function valueColumns({ values }: Row): ValueColumn[] {
+  return Object.entries(values).flatMap(([aggregate, value]): ValueColumn[] =>
+    value === null || typeof value !== 'object'
+      ? [{ heading: aggregate, aggregate, rank: null }]
+      : Object.keys(value).map((rank) => ({ heading: `${aggregate}.${rank}`, aggregate, rank })),
+  );
+}
+
+function valueCell({ values, inexact }: Row, { aggregate, rank }: ValueColumn): Cell {
+  const whole = values[aggregate];
+  const value = rank === null ? whole : (whole as Readonly<Record<string, unknown>>)[rank];
   if (value === null || value === undefined) return null;
-  if (typeof value === 'number' || typeof value === 'string') return value;
-  if (typeof value === 'object') {
-    return Object.entries(value)
-      .map(
-        ([rank, result]) =>
-          `${rank}: ${typeof result === 'number' ? Number(result.toPrecision(6)) : result}`,
-      )
-      .join(', ');
-  }
-  return String(value);
+  if (typeof value !== 'number') return keyText(value);
+  return inexact?.includes(aggregate) ? { approximately: value } : value;
 }

@@ -6,6 +6,7 @@ import {
   queryUrlOption,
   regionOption,
 } from '../option-values.ts';
+import { printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type AdminPlaceOptions, adminPlace } from '../query-place.ts';
 import {
@@ -16,7 +17,7 @@ import {
   reasonOption,
   toOption,
 } from '../record-choice.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, TERMINAL } from '../table.ts';
 
 interface RedriveOptions extends AdminPlaceOptions, ChoiceOptions {
   readonly json?: boolean;
@@ -66,7 +67,7 @@ async function redrive(
     for (const refusal of page.refused) answer.refused.push(refusal);
     for (const id of page.pending) answer.pending.push(id);
   }
-  console.log(options.json ? JSON.stringify(answer, null, 2) : describeAnswer(answer));
+  console.log(options.json ? printableJson(answer, 2) : describeAnswer(answer));
   if (answer.refused.length + answer.pending.length > 0) process.exitCode = 1;
 }
 
@@ -80,6 +81,6 @@ function describeAnswer({ redriven, refused, pending }: RedriveAnswer): string {
     ...refused.map(({ id, reason }) => [id, reason]),
     ...pending.map((id) => [id, 'its slice has not come to it yet']),
   ];
-  const table = rows.length === 0 ? [] : [formatTable(['id', 'why not'], rows)];
+  const table = rows.length === 0 ? [] : [formatTable(['id', 'why not'], rows, TERMINAL)];
   return [counts.join(', '), ...table].join('\n');
 }

@@ -4,6 +4,7 @@ import { type Delays, delayDraw, InvalidDelay } from '../../testing/delays.ts';
 import type { SimulateOptions } from '../../testing/simulate.ts';
 import { jsonOption, pipelineOption, wholeNumber } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
+import { printableJson, printableLines } from '../printable.ts';
 import {
   addRecordOptions,
   RECORD_FILE_DESCRIPTION,
@@ -96,7 +97,7 @@ async function run(options: SimulateCommandOptions): Promise<void> {
     console.error(
       `only the first ${options.limit.toLocaleString('en-US')} records of ${options.records} were read (--limit)`,
     );
-  console.log(options.json ? JSON.stringify(report, null, 2) : text);
+  console.log(options.json ? printableJson(report, 2) : printableLines(text));
   if (report.findings.length > 0) process.exitCode = 1;
 }
 

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import type { PathHint } from '../../core/decode/path-sample.ts';
 import { awsOption, jsonOption, queryUrlOption, regionOption } from '../option-values.ts';
+import { printable, printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type PlaceOptions, queryPlace } from '../query-place.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, numberText, shortTime, TERMINAL } from '../table.ts';
 
 export interface Status {
   readonly pipeline: string;
@@ -33,14 +34,15 @@ export function statusCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: PlaceOptions & { json?: boolean }) => {
       const status = await callQueryApi<Status>(queryPlace(options), '/v1/status');
-      console.log(options.json ? JSON.stringify(status, null, 2) : describeStatus(status));
+      console.log(options.json ? printableJson(status, 2) : describeStatus(status));
     });
 }
 
 function describeStatus(status: Status): string {
   const records = Object.entries(status.records).map(
-    ([name, count]) => `${name} ${count.toLocaleString('en-US')}`,
+    ([name, count]) => `${name} ${numberText(count)}`,
   );
+  const watermark = status.watermark === null ? 'none yet' : shortTime(status.watermark);
   const columns = [
     ...['slice', 'state', 'timeline', 'epoch', 'behind ms', 'checkpoint age ms'],
     ...['entries', 'bytes'],
@@ -56,9 +58,9 @@ function describeStatus(status: Status): string {
     slice.stateBytes,
   ]);
   return [
-    `pipeline ${status.pipeline}, plan ${status.plan.ordinal} (${status.plan.hash.slice(0, 8)}), watermark ${status.watermark ?? 'none yet'}`,
+    `pipeline ${status.pipeline}, plan ${status.plan.ordinal} (${status.plan.hash.slice(0, 8)}), watermark ${watermark}`,
     `records: ${records.join(', ')}`,
-    formatTable(columns, rows),
-    ...(status.hints ?? []).map(({ text }) => `warning: ${text}`),
+    formatTable(columns, rows, TERMINAL),
+    ...(status.hints ?? []).map(({ text }) => `warning: ${printable(text)}`),
   ].join('\n');
 }

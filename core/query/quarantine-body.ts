@@ -18,7 +18,8 @@ export const RECORD_CHOICE_EXAMPLE =
 const BODY = { path: 'body', expected: `an object such as ${RECORD_CHOICE_EXAMPLE}` };
 const PROPERTIES = 'ids, or reason, from, to and next';
 
-export function parseRecordChoice(body: unknown): Asked<RecordChoice> {
+/** Times without offset are times of `zone`. */
+export function parseRecordChoice(body: unknown, zone: string): Asked<RecordChoice> {
   return asked(() => {
     const found = describe(body);
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -42,8 +43,8 @@ export function parseRecordChoice(body: unknown): Asked<RecordChoice> {
     if (ids !== undefined) return { ids: readIds(ids) };
     const selection = {
       reason: reason === undefined ? null : readReason(reason),
-      fromMs: from === undefined ? null : readArrival('from', from),
-      toMs: to === undefined ? null : readArrival('to', to),
+      fromMs: from === undefined ? null : readArrival('from', from, zone),
+      toMs: to === undefined ? null : readArrival('to', to, zone),
     };
     return { selection, after: next === undefined ? null : readNext(next) };
   });
@@ -54,8 +55,8 @@ export function nextOfChoice(id: string): string {
   return sealToken((writer) => writer.string(id));
 }
 
-function readArrival(path: string, value: unknown): number {
-  if (typeof value === 'string') return readTime(path, value);
+function readArrival(path: string, value: unknown, zone: string): number {
+  if (typeof value === 'string') return readTime(path, value, zone);
   return refuse('wrong-time', `${path} is no time.`, {
     path,
     expected: 'text such as "2026-11-30T08:00:00Z"',

@@ -25,6 +25,8 @@ import { type Position, sortablePosition } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
 import type { RecentLedger } from '../state/recent-ledger.ts';
+import type { Zone } from '../time/zone.ts';
+import { zonedIsoTime } from '../time/zoned-time.ts';
 import { toBase64 } from './base64.ts';
 import { type QueryParameters, readLimit } from './parameter-values.ts';
 import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';
@@ -45,7 +47,7 @@ export interface ListedRecord {
   readonly subSequence: number;
   readonly reason: string;
   readonly detail: string;
-  /** ISO 8601. */
+  /** ISO 8601 with the pipeline's offset. */
   readonly arrival: string;
   readonly partitionKey: string;
   /** The producer's bytes, base64. */
@@ -100,6 +102,7 @@ export interface QuarantineSources {
 export async function listQuarantine(
   { after, limit }: QuarantineRequest,
   sources: QuarantineSources,
+  zone: Zone,
 ): Promise<QuarantineList> {
   const records: ListedRecord[] = [];
   const damage = new Map<string, DamagedRun>();
@@ -116,7 +119,7 @@ export async function listQuarantine(
       (records.length > 0 && byteLength + record.data.length > QUARANTINE_ANSWER_BYTES_MAX);
     if (isFull) return answer(nextAfter(records));
     byteLength += record.data.length;
-    records.push(listed(record));
+    records.push(listed(record, zone));
   }
   return answer(null);
 }
@@ -297,7 +300,7 @@ async function* recordsInOrder<T extends QuarantinedPlace>(
   yield* pending.slice(at);
 }
 
-function listed(record: QuarantinedRecord): ListedRecord {
+function listed(record: QuarantinedRecord, zone: Zone): ListedRecord {
   return {
     id: quarantineId(record),
     shardId: record.shardId,
@@ -305,7 +308,7 @@ function listed(record: QuarantinedRecord): ListedRecord {
     subSequence: record.subSequence,
     reason: record.reason,
     detail: record.detail,
-    arrival: new Date(record.arrivalMs).toISOString(),
+    arrival: zonedIsoTime(record.arrivalMs, zone),
     partitionKey: record.partitionKey,
     data: toBase64(record.data),
   };

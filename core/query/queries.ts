@@ -3,7 +3,7 @@
  * one instance run one after the other, since the warm images move between them. A reader that waits for a record (`after`)
  * asks again rather than hold its turn.
  */
-import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
+import { MissingBlob } from '../checkpoint/blobs.ts';
 import { blobKey } from '../checkpoint/names.ts';
 import { RunCache } from '../checkpoint/run-cache.ts';
 import type { Plan } from '../definition/plan.ts';
@@ -11,6 +11,7 @@ import { viewToJson } from '../definition/plan-json.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
 import { type QuarantineIndex, type QuarantineSelection, quarantineId } from '../ports.ts';
+import { Zone } from '../time/zone.ts';
 import type { Pace } from './pace.ts';
 import type { QueryParameters } from './parameter-values.ts';
 import {
@@ -22,14 +23,13 @@ import {
 } from './quarantine-list.ts';
 import { type Asked, gone, guarded, Refused, refuse } from './query-problem.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
-import { type Snapshot, Snapshots } from './snapshots.ts';
+import { type Snapshot, type SnapshotPorts, Snapshots } from './snapshots.ts';
 import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.ts';
 import { type ViewAnswer, viewAnswer } from './view-answer.ts';
 import { parseViewRequest, type ViewRequest } from './view-request.ts';
 import { type RunReading, readRows } from './view-rows.ts';
 
-export interface QueryPorts extends StatusPorts {
-  readonly blobs: BlobStores;
+export interface QueryPorts extends StatusPorts, SnapshotPorts {
   readonly quarantine: QuarantineIndex;
   /** Of the query that runs: queries run one at a time. */
   readonly pace?: Pace;
@@ -48,7 +48,7 @@ export class Queries {
   constructor(plan: Plan, ports: QueryPorts) {
     this.#plan = plan;
     this.#ports = ports;
-    this.#snapshots = new Snapshots(plan, ports.heads, ports.blobs, ports.source);
+    this.#snapshots = new Snapshots(plan, ports);
     this.#runs = new RunCache(ports.blobs);
   }
 
@@ -74,7 +74,10 @@ export class Queries {
   async quarantine(parameters: QueryParameters): Promise<Asked<QuarantineList>> {
     const request = parseQuarantineRequest(parameters);
     if (!request.ok) return request;
-    return this.#inTurn(async () => listQuarantine(request.value, await this.#quarantineNow()));
+    const zone = new Zone(this.#plan.zone);
+    return this.#inTurn(async () =>
+      listQuarantine(request.value, await this.#quarantineNow(), zone),
+    );
   }
 
   /** Ids of the first records that wait in the quarantine and are selected, those after `after` only. */
@@ -130,7 +133,7 @@ export class Queries {
 
   async #snapshot(next: SnapshotToken | null): Promise<Snapshot> {
     if (next === null) return this.#snapshots.newest();
-    const pinned = await this.#snapshots.pinned(next.slices);
+    const pinned = await this.#snapshots.pinned(next);
     if (pinned === null) throw notKept();
     return pinned;
   }

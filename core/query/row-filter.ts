@@ -3,6 +3,7 @@
  */
 import { compareBytes } from '../bytes.ts';
 import { encodeGroupKey, type GroupValue } from '../state/group-key.ts';
+import { type KeyPrefix, spellingOf } from './key-values.ts';
 import type { ViewRequest } from './view-request.ts';
 
 type Selection = Pick<ViewRequest, 'key' | 'prefix' | 'startMs' | 'endMs'>;
@@ -22,27 +23,66 @@ export function selectsWindow({ startMs, endMs }: Selection, windowStartMs: numb
 export function selectsKey({ key, prefix }: Selection, values: readonly GroupValue[]): boolean {
   let begins = prefix;
   for (const [index, wanted] of key.entries()) {
-    const value = values[index];
+    const value = values[index] as GroupValue;
     if (wanted !== undefined) {
-      if (value !== wanted) return false;
+      if (!wanted.includes(value)) return false;
     } else if (begins !== null) {
-      if (typeof value !== 'string' || !value.startsWith(begins)) return false;
+      if (begins.textOnly && typeof value !== 'string') return false;
+      if (!spellingOf(value).startsWith(begins.text)) return false;
       begins = null;
     }
   }
   return true;
 }
 
-/** The wanted values before the first free field, and its prefix, are where keys begin; `after` is a key that is past. */
-export function keyRange({ key, prefix }: Selection, after: Uint8Array | null): KeyRange {
-  const free = key.indexOf(undefined);
-  const fixed = encodeGroupKey((free < 0 ? key : key.slice(0, free)) as GroupValue[]);
-  // The bytes of a string without its end are where all strings that begin so lie.
-  const begin = prefix === null ? [] : encodeGroupKey([prefix]).subarray(0, -1);
-  const first = Uint8Array.of(...fixed, ...begin);
-  const from = after !== null && compareBytes(after, first) > 0 ? after : first;
-  return { from: from.length === 0 ? null : from, to: successor(first) };
+/** The only keys that are selected, where every field has wanted values; otherwise null. */
+export function wantedKeys({ key }: Selection): GroupValue[][] | null {
+  return key.includes(undefined) ? null : choicesOf(key as Selection['key'][number][]);
 }
+
+/**
+ * Where selected keys lie that come after the key `after`: ranges in ascending order, none overlaps another. The wanted
+ * values of the fields before the first free one, and its prefix, are what keys begin with.
+ */
+export function keyRanges({ key, prefix }: Selection, after: Uint8Array | null): KeyRange[] {
+  const free = key.indexOf(undefined);
+  const fixed = choicesOf(free < 0 ? key : key.slice(0, free));
+  const begins = prefix === null ? [new Uint8Array()] : prefixBytes(prefix);
+  const ranges: KeyRange[] = [];
+  for (const values of fixed) {
+    for (const begin of begins) {
+      const first = Uint8Array.of(...encodeGroupKey(values), ...begin);
+      const to = successor(first);
+      if (after !== null && to !== null && compareBytes(to, after) <= 0) continue;
+      const from = after !== null && compareBytes(after, first) > 0 ? after : first;
+      ranges.push({ from: from.length === 0 ? null : from, to });
+    }
+  }
+  return ranges;
+}
+
+/** Each choice of one wanted value a field, in the order of encoded keys. */
+function choicesOf(key: Selection['key']): GroupValue[][] {
+  let choices: GroupValue[][] = [[]];
+  for (const wanted of key) {
+    choices = choices.flatMap((values) => (wanted ?? []).map((value) => [...values, value]));
+  }
+  return choices;
+}
+
+/** What an encoded value begins with that has the prefix, or may have it; in ascending order. */
+function prefixBytes({ text, textOnly }: KeyPrefix): Uint8Array[] {
+  // The bytes of a string without its end are where all strings that begin so lie.
+  const strings = encodeGroupKey([text]).subarray(0, -1);
+  if (textOnly) return [strings];
+  const literals = [null, false, true].filter((value) => spellingOf(value).startsWith(text));
+  // Numbers are ordered by size, not by digits: all of them have to be looked at.
+  const numbers = NUMBER_BEGIN.test(text) ? [encodeGroupKey([0]).subarray(0, 1)] : [];
+  return [...literals.map((value) => encodeGroupKey([value])), ...numbers, strings];
+}
+
+/** What the JSON of a number may begin with. */
+const NUMBER_BEGIN = /^-?(?:\d[\d.e+-]*)?$/;
 
 /** The first key after all that begin with these bytes; null if there is none. */
 function successor(bytes: Uint8Array): Uint8Array | null {

@@ -4,7 +4,7 @@
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { type Head, parseHead } from '../checkpoint/head.ts';
-import { type BlobReference, sameBlob } from '../checkpoint/names.ts';
+import type { BlobReference } from '../checkpoint/names.ts';
 import { advance, type Checkpoint, restore } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault, TransientFault } from '../faults.ts';
@@ -55,11 +55,11 @@ export class SliceReader {
     }
   }
 
-  /** The warm image, if it is at the epoch of this delta. */
-  at(delta: BlobReference | null): Checkpoint | null {
-    const known = this.#snapshot?.head.delta ?? null;
-    if (this.#snapshot === null || known === null || delta === null) return null;
-    return sameBlob(known, delta) ? this.#snapshot.checkpoint : null;
+  /** The warm image, if it is at this epoch. */
+  at(epoch: number): { readonly checkpoint: Checkpoint; readonly delta: BlobReference } | null {
+    const delta = this.#snapshot?.head.delta ?? null;
+    if (this.#snapshot === null || delta?.epoch !== epoch) return null;
+    return { checkpoint: this.#snapshot.checkpoint, delta };
   }
 
   #reach(head: Head, known: SliceSnapshot | null): Promise<Checkpoint> {

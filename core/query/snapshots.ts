@@ -5,108 +5,188 @@
  * Warm images move with the next call: a snapshot is used up before that.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
-import { parseHead } from '../checkpoint/head.ts';
-import { blobKey } from '../checkpoint/names.ts';
-import { type Checkpoint, load } from '../checkpoint/restore.ts';
+import { findEpoch } from '../checkpoint/epoch-lookup.ts';
+import { type Head, parseHead } from '../checkpoint/head.ts';
+import { type BlobName, type BlobReference, sliceIdOf } from '../checkpoint/names.ts';
+import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
-import { ReplayGapFault } from '../faults.ts';
+import { ReplayGapFault, TransientFault } from '../faults.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
-import type { CheckpointStore, RecordSource } from '../ports.ts';
+import type { CheckpointStore, RecordSource, ShardDirectory } from '../ports.ts';
 import { START } from '../position.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
-import type { PinnedSlice } from './snapshot-token.ts';
+import {
+  fingerprintOf,
+  inTokenOrder,
+  nonceByte,
+  type PinnedSlice,
+  type SnapshotToken,
+} from './snapshot-token.ts';
 import { watermarkOf } from './status.ts';
 import type { SlicePart } from './view-rows.ts';
 
 export interface SnapshotPart extends SlicePart {
+  readonly pinned: PinnedSlice;
   readonly shardId: string;
 }
 
 export interface Snapshot {
+  /** In the order of tokens. */
   readonly parts: readonly SnapshotPart[];
-  /** The lowest of the live slices that had a record; null if none had, or if records of a slice that had none wait. */
+  /** The lowest of the live slices that had a record; null if none had, or if what no slice has folded yet may be before it. */
   readonly watermarkMs: number | null;
-  /** Slices that never had a record: they hold no window open. */
+  /** Slices whose shards never had a record: they hold no window open. */
   readonly exempt: readonly string[];
+  /** Slices that have folded nothing, although their shards have records: the watermark is not known. */
+  readonly waiting: readonly string[];
+  /** The stream said which shards it has; if not, one may have records that no slice stands for. */
+  readonly isListed: boolean;
   /** Grows whenever a slice completes an epoch. */
   readonly revision: number;
   /** No slice is being recovered or opened, nor waits with all of its records unread. */
   readonly isOpen: boolean;
+  /** See `fingerprintOf`. */
+  readonly fingerprint: string;
 }
+
+export interface SnapshotPorts {
+  readonly heads: CheckpointStore;
+  readonly blobs: BlobStores;
+  readonly source: RecordSource;
+  readonly shards: Pick<ShardDirectory, 'shardIds'>;
+}
+
+/** Slices of a `next` that are loaded at once. */
+const LOADED_AT_ONCE = 8;
 
 export class Snapshots {
   readonly #plan: Plan;
-  readonly #heads: CheckpointStore;
-  readonly #blobs: BlobStores;
-  readonly #source: RecordSource;
+  readonly #ports: SnapshotPorts;
   readonly #readers = new Map<string, SliceReader>();
   /** Images that were loaded for a `next`, the least recently used first. They never move. */
-  readonly #pinned = new Map<string, Checkpoint>();
+  readonly #pinned = new Map<string, PinnedImage>();
+  /** Shards that were seen to have records while no slice had folded any. */
+  readonly #filled = new Set<string>();
 
-  constructor(plan: Plan, heads: CheckpointStore, blobs: BlobStores, source: RecordSource) {
+  constructor(plan: Plan, ports: SnapshotPorts) {
     this.#plan = plan;
-    this.#heads = heads;
-    this.#blobs = blobs;
-    this.#source = source;
+    this.#ports = ports;
   }
 
   /** Every slice as its HEAD says. */
   async newestSlices(): Promise<SliceSnapshot[]> {
-    const heads = (await this.#heads.listHeads()).map(parseHead);
-    return Promise.all(heads.map((head) => this.#reader(head.sliceId).follow(head)));
+    return this.#follow(await this.#readHeads());
   }
 
   async newest(): Promise<Snapshot> {
-    const slices = await this.newestSlices();
-    const parts = slices.map(async ({ head, checkpoint }) => {
-      const { sliceId, shardId, status, base, delta } = head;
-      const waits =
-        checkpoint.image.progress.digest.count === 0 && (await this.#hasRecords(shardId));
-      return { shardId, pinned: { sliceId, status, waits, base, delta }, checkpoint };
+    const heads = await this.#readHeads();
+    // After the HEADs: a shard that came meanwhile has no slice here, and is asked whether it has records.
+    const shardIds = await this.#listShards();
+    const slices = await this.#follow(heads);
+    const opened = slices.map(async ({ head, checkpoint }): Promise<LoadedPart> => {
+      const { sliceId, shardId, status, delta } = head;
+      const isIdle = checkpoint.image.progress.digest.count === 0;
+      const waits = isIdle && (await this.#hasRecords(shardId, true));
+      const epoch = delta?.epoch ?? 0;
+      const pinned = { sliceId, status, waits, epoch, nonceByte: nonceByte(delta) };
+      return { shardId, pinned, checkpoint, delta };
     });
-    return snapshotOf(await Promise.all(parts));
+    const known = new Set(heads.map(({ shardId }) => shardId));
+    const others = (shardIds ?? []).filter((shardId) => !known.has(shardId));
+    const unopened = others.map(async (shardId): Promise<LoadedPart> => {
+      const waits = await this.#hasRecords(shardId, false);
+      return this.#unopened({ ...NOTHING_FOLDED, sliceId: sliceIdOf(shardId), waits }, shardId);
+    });
+    const parts = await Promise.all([...opened, ...unopened]);
+    return snapshotOf(parts, shardIds !== null);
   }
 
-  async #hasRecords(shardId: string): Promise<boolean> {
+  #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
+    return Promise.all(heads.map((head) => this.#reader(head.sliceId).follow(head)));
+  }
+
+  async #readHeads(): Promise<Head[]> {
+    return (await this.#ports.heads.listHeads()).map(parseHead);
+  }
+
+  /** Null if the stream does not say now: rows are right without it, but nothing is closed or complete. */
+  async #listShards(): Promise<readonly string[] | null> {
     try {
-      const first = await this.#source.readAfter(shardId, START, 1);
-      return first.outcome === 'trimmed' || first.records.length > 0;
+      return await this.#ports.shards.shardIds();
     } catch (fault) {
-      // The shard closed without a record so long ago that the stream no longer has it.
-      if (fault instanceof ReplayGapFault) return false;
+      if (fault instanceof TransientFault) return null;
       throw fault;
     }
   }
 
+  /** True, too, if that cannot be told now. `hasSlice` says whether a slice begins at the shard's first record. */
+  async #hasRecords(shardId: string, hasSlice: boolean): Promise<boolean> {
+    if (this.#filled.has(shardId)) return true;
+    try {
+      const first = await this.#ports.source.readAfter(shardId, START, 1);
+      // Of a shard without a slice nobody has noted that a record was there: what is gone is none of the pipeline's.
+      if (first.outcome === 'trimmed') return hasSlice || first.oldest !== null;
+      if (first.records.length > 0) this.#filled.add(shardId);
+      return first.records.length > 0 || !first.reachedTip;
+    } catch (fault) {
+      // The shard closed without a record so long ago that the stream no longer has it.
+      if (fault instanceof ReplayGapFault) return false;
+      if (fault instanceof TransientFault) return true;
+      throw fault;
+    }
+  }
+
+  /** A shard that no slice stands for yet. */
+  #unopened(pinned: PinnedSlice, shardId: string): LoadedPart {
+    return { shardId, pinned, checkpoint: emptyCheckpoint(this.#plan), delta: null };
+  }
+
   /** What a token names; null if it is not there, or no longer. */
-  async pinned(slices: readonly PinnedSlice[]): Promise<Snapshot | null> {
-    const heads = (await this.#heads.listHeads()).map(parseHead);
-    const shardOf = new Map(heads.map(({ sliceId, shardId }) => [sliceId, shardId]));
-    const parts: SnapshotPart[] = [];
-    for (const pinned of slices) {
-      const shardId = shardOf.get(pinned.sliceId);
-      const checkpoint = shardId === undefined ? null : await this.#pinnedImage(pinned);
-      if (shardId === undefined || checkpoint === null) return null;
-      parts.push({ shardId, pinned, checkpoint });
+  async pinned({ slices, fingerprint, isListed }: SnapshotToken): Promise<Snapshot | null> {
+    const heads = new Map((await this.#readHeads()).map((head) => [head.sliceId, head]));
+    const parts: LoadedPart[] = [];
+    for (let at = 0; at < slices.length; at += LOADED_AT_ONCE) {
+      const some = slices.slice(at, at + LOADED_AT_ONCE);
+      for (const part of await Promise.all(some.map((each) => this.#pinnedPart(each, heads)))) {
+        if (part === null) return null;
+        parts.push(part);
+      }
     }
     this.#evict(slices.length);
-    return snapshotOf(parts);
+    const snapshot = snapshotOf(parts, isListed);
+    return snapshot.fingerprint === fingerprint ? snapshot : null;
   }
 
-  async #pinnedImage(pinned: PinnedSlice): Promise<Checkpoint | null> {
-    const { sliceId, delta } = pinned;
-    const warm = this.#reader(sliceId).at(delta);
-    if (warm !== null || delta === null) return warm ?? this.#load(pinned);
-    const key = blobKey(sliceId, delta);
-    const checkpoint = this.#pinned.get(key) ?? (await this.#load(pinned));
+  async #pinnedPart(
+    pinned: PinnedSlice,
+    heads: ReadonlyMap<string, Head>,
+  ): Promise<LoadedPart | null> {
+    const { sliceId, epoch } = pinned;
+    const head = heads.get(sliceId);
+    const shardId = head?.shardId ?? shardIdOf(sliceId);
+    if (epoch === 0) return this.#unopened(pinned, shardId);
+    if (head === undefined) return null;
+    const isMeant = (delta: Pick<BlobName, 'nonce'>) => nonceByte(delta) === pinned.nonceByte;
+    const warm = this.#reader(sliceId).at(epoch);
+    if (warm !== null && isMeant(warm.delta)) return { shardId, pinned, ...warm };
+    const key = `${sliceId}@${epoch}-${pinned.nonceByte}`;
+    const image = this.#pinned.get(key) ?? (await this.#load(head, epoch, isMeant));
     this.#pinned.delete(key);
-    if (checkpoint !== null) this.#pinned.set(key, checkpoint);
-    return checkpoint;
+    if (image === null) return null;
+    this.#pinned.set(key, image);
+    return { shardId, pinned, ...image };
   }
 
-  async #load(pinned: PinnedSlice): Promise<Checkpoint | null> {
+  async #load(
+    head: Head,
+    epoch: number,
+    isMeant: (name: BlobName) => boolean,
+  ): Promise<PinnedImage | null> {
+    const { blobs } = this.#ports;
     try {
-      return await load(this.#plan, pinned, this.#blobs);
+      const found = await findEpoch(head, epoch, isMeant, blobs);
+      if (found === null || found.delta === null) return null;
+      return { delta: found.delta, checkpoint: await load(this.#plan, found, blobs) };
     } catch (fault) {
       if (fault instanceof MissingBlob) return null;
       throw fault;
@@ -117,8 +197,8 @@ export class Snapshots {
   #evict(inUse: number): void {
     const images = [...this.#pinned].reverse();
     let heapBytes = 0;
-    for (const [index, [key, { image }]] of images.entries()) {
-      heapBytes += image.heapBytes();
+    for (const [index, [key, { checkpoint }]] of images.entries()) {
+      heapBytes += checkpoint.image.heapBytes();
       if (index >= inUse && heapBytes > PINNED_IMAGES_BYTES_MAX) this.#pinned.delete(key);
     }
   }
@@ -126,26 +206,49 @@ export class Snapshots {
   #reader(sliceId: string): SliceReader {
     let reader = this.#readers.get(sliceId);
     if (reader === undefined) {
-      reader = new SliceReader(this.#plan, this.#heads, this.#blobs);
+      reader = new SliceReader(this.#plan, this.#ports.heads, this.#ports.blobs);
       this.#readers.set(sliceId, reader);
     }
     return reader;
   }
 }
 
-function snapshotOf(parts: readonly SnapshotPart[]): Snapshot {
+/** An image at one epoch, with the name of its delta. */
+interface PinnedImage {
+  readonly checkpoint: Checkpoint;
+  readonly delta: BlobReference;
+}
+
+interface LoadedPart extends SnapshotPart {
+  readonly delta: BlobReference | null;
+}
+
+const NOTHING_FOLDED = { status: 'OPEN', epoch: 0, nonceByte: 0 } as const;
+
+/** Of a slice that has no HEAD: a slice and its shard share their number. */
+function shardIdOf(sliceId: string): string {
+  return sliceId.replace(/^slice-/, 'shardId-');
+}
+
+function snapshotOf(loaded: readonly LoadedPart[], isListed: boolean): Snapshot {
+  const parts = inTokenOrder(loaded.map((part) => ({ ...part, sliceId: part.pinned.sliceId })));
   const standings = parts.map(({ pinned, checkpoint }) => ({
     status: pinned.status,
     watermarkMs: checkpoint.image.progress.watermarkMs,
   }));
   const idle = parts.filter(({ checkpoint }) => checkpoint.image.progress.digest.count === 0);
+  const idsOf = (waits: boolean) =>
+    idle.filter(({ pinned }) => pinned.waits === waits).map(({ sliceId }) => sliceId);
+  const waiting = idsOf(true);
+  const isKnown = isListed && waiting.length === 0;
   return {
     parts,
-    watermarkMs: idle.some(({ pinned }) => pinned.waits) ? null : watermarkOf(standings),
-    exempt: idle.map(({ pinned }) => pinned.sliceId),
-    revision: parts.reduce((sum, { pinned }) => sum + (pinned.delta?.epoch ?? 0), 0),
-    isOpen:
-      standings.every(({ status }) => status === 'OPEN' || status === 'SEALED') &&
-      !idle.some(({ pinned }) => pinned.waits),
+    watermarkMs: isKnown ? watermarkOf(standings) : null,
+    exempt: idsOf(false),
+    waiting,
+    isListed,
+    revision: parts.reduce((sum, { pinned }) => sum + pinned.epoch, 0),
+    isOpen: isKnown && standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
+    fingerprint: fingerprintOf(parts),
   };
 }

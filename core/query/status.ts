@@ -16,13 +16,17 @@ import type {
 } from '../ports.ts';
 import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
+import { Zone } from '../time/zone.ts';
+import { zonedIsoTime } from '../time/zoned-time.ts';
 
 export interface PipelineStatus {
   readonly pipeline: string;
   readonly plan: { readonly ordinal: number; readonly hash: string };
   readonly records: Readonly<RecordCounts>;
   readonly digest: string;
-  /** The lowest of the live slices that had a record; null if none had. ISO 8601. */
+  /** The pipeline's: times of answers are written in it, and times without offset are read in it. */
+  readonly zone: string;
+  /** The lowest of the live slices that had a record; null if none had. ISO 8601 with the zone's offset. */
   readonly watermark: string | null;
   readonly slices: readonly SliceStanding[];
 }
@@ -68,6 +72,7 @@ export interface StatusPorts {
 
 export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<PipelineStatus> {
   const heads = (await ports.heads.listHeads()).map(parseHead);
+  const zone = new Zone(plan.zone);
   const counts = noRecords();
   const digest = new Digest();
   for (const head of heads) {
@@ -79,28 +84,35 @@ export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<Pi
     plan: { ordinal: Math.max(0, ...heads.map(({ planOrdinal }) => planOrdinal)), hash: plan.hash },
     records: counts,
     digest: digest.value().sum,
-    watermark: isoOf(watermarkOf(heads)),
-    slices: await standings(heads, ports),
+    zone: plan.zone,
+    watermark: isoOf(watermarkOf(heads), zone),
+    slices: await standings(heads, zone, ports),
   };
 }
 
-async function standings(heads: readonly Head[], ports: StatusPorts): Promise<SliceStanding[]> {
+async function standings(
+  heads: readonly Head[],
+  zone: Zone,
+  ports: StatusPorts,
+): Promise<SliceStanding[]> {
   const { ages, source, clock } = ports;
   if (ages === undefined) {
     return Promise.all(
       heads.map(async (head) => {
         const behindMs = await behind(head, source, clock);
-        return standing(head, { behindMs }, clock.nowMs());
+        return standing(head, zone, { behindMs }, clock.nowMs());
       }),
     );
   }
   const observed = await ages.read(heads.map(({ sliceId }) => sliceId));
-  return heads.map((head) => standing(head, asObserved(observed.get(head.sliceId)), clock.nowMs()));
+  return heads.map((head) =>
+    standing(head, zone, asObserved(observed.get(head.sliceId), zone), clock.nowMs()),
+  );
 }
 
-function asObserved(age: ObservedAge | undefined): Behind {
+function asObserved(age: ObservedAge | undefined, zone: Zone): Behind {
   if (age === undefined) return { behindMs: null, behindAsOf: null };
-  return { behindMs: age.behindMs, behindAsOf: isoOf(age.atMs) };
+  return { behindMs: age.behindMs, behindAsOf: isoOf(age.atMs, zone) };
 }
 
 type Behind = Pick<SliceStanding, 'behindMs' | 'behindAsOf'>;
@@ -118,11 +130,11 @@ export function watermarkOf(
   return lowestMs;
 }
 
-export function isoOf(timeMs: number | null): string | null {
-  return timeMs === null || !Number.isFinite(timeMs) ? null : new Date(timeMs).toISOString();
+export function isoOf(timeMs: number | null, zone: Zone): string | null {
+  return timeMs === null || !Number.isFinite(timeMs) ? null : zonedIsoTime(timeMs, zone);
 }
 
-function standing(head: Head, behindThen: Behind, nowMs: number): SliceStanding {
+function standing(head: Head, zone: Zone, behindThen: Behind, nowMs: number): SliceStanding {
   return {
     id: head.sliceId,
     range: head.range,
@@ -135,7 +147,7 @@ function standing(head: Head, behindThen: Behind, nowMs: number): SliceStanding 
     revision: head.revision,
     cursor: head.cursor.sequenceNumber,
     delivered: head.delivered.sequenceNumber,
-    watermark: isoOf(head.watermarkMs),
+    watermark: isoOf(head.watermarkMs, zone),
     records: totalRecords(head.counts),
     ...behindThen,
     checkpointAgeMs: head.flippedMs === 0 ? null : ageToShow(head.flippedMs, nowMs),

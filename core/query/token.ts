@@ -2,14 +2,14 @@
  * What a `next` is made of: bytes with a version and a checksum, as text for an address. Opaque to clients. The checksum
  * finds what was cut or mistyped; it is no signature, so what comes back is judged like any other parameter.
  *
- *   version 1 · body · checksum 4
+ *   version (1 byte) · body · checksum (4 bytes)
  */
 import { ByteReader, ByteWriter } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { fromBase64Url, toBase64Url } from './base64.ts';
 
-const VERSION = 2;
+const VERSION = 3;
 const CHECKSUM_BYTES = 4;
 
 export function sealToken(write: (writer: ByteWriter) => void): string {

@@ -7,6 +7,8 @@ import type { AggregatePlan, Plan } from '../definition/plan.ts';
 import { ANSWER_BYTES_MAX, TOKEN_LENGTH_MAX } from '../limits.ts';
 import { compareSequenceNumbers } from '../position.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
+import { Zone } from '../time/zone.ts';
+import { zonedIsoTime } from '../time/zoned-time.ts';
 import { refuse } from './query-problem.ts';
 import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
 import type { Snapshot } from './snapshots.ts';
@@ -16,7 +18,7 @@ import type { DamagedRun, RowPage, ViewRow } from './view-rows.ts';
 
 export interface AnswerRow {
   readonly key: Readonly<Record<string, unknown>>;
-  /** ISO 8601, `end` exclusive; null in a view without windows. */
+  /** ISO 8601 with the zone's offset, `end` exclusive; null in a view without windows. */
   readonly window: { readonly start: string; readonly end: string } | null;
   /** The watermark of every live slice that had a record has reached the window's end. */
   readonly closed: boolean;
@@ -31,9 +33,15 @@ export interface AnswerRow {
 
 export interface ViewAnswer {
   readonly view: string;
+  /** The pipeline's: times are written in it, and times of questions without offset are read in it. */
+  readonly zone: string;
   readonly watermark: string | null;
-  /** Slices that never had a record: they hold no window open, and a first record there may still belong to any. */
+  /** Slices whose shards never had a record: they hold no window open, and a first record there may still belong to any. */
   readonly exempt?: readonly string[];
+  /** Slices that have folded nothing, although their shards have records: `watermark` is null until they have. */
+  readonly waiting?: readonly string[];
+  /** False, and there only if so: the stream did not say which shards it has, so `watermark` is null. */
+  readonly listed?: false;
   /**
    * No record is known to be missing, those of `after` are in, no slice is being recovered or opened, and what has windows is
    * closed: every row of this answer, and every window that begins before `end` where that was asked; and the view with all of
@@ -69,10 +77,11 @@ export function viewAnswer(
   const begun = view.aggregates
     .map(({ name }, index) => [name, wholeFromMs[index] as number] as const)
     .filter(([, fromMs]) => fromMs > Number.NEGATIVE_INFINITY);
+  const zone = new Zone(plan.zone);
   const rows: AnswerRow[] = [];
   let byteLength = 0;
   for (const row of page.rows) {
-    const answered = answerRow(request, row, windows, snapshot, wholeFromMs);
+    const answered = answerRow(request, row, { windows, zone }, snapshot, wholeFromMs);
     byteLength += bytesInside(JSON.stringify(answered));
     if (rows.length > 0 && byteLength > ANSWER_BYTES_MAX) break;
     rows.push(answered);
@@ -82,8 +91,11 @@ export function viewAnswer(
   const reached = hasReached(request, snapshot);
   return {
     view: view.name,
-    watermark: isoOf(snapshot.watermarkMs),
+    zone: plan.zone,
+    watermark: isoOf(snapshot.watermarkMs, zone),
     ...(snapshot.exempt.length === 0 ? {} : { exempt: snapshot.exempt }),
+    ...(snapshot.waiting.length === 0 ? {} : { waiting: snapshot.waiting }),
+    ...(snapshot.isListed ? {} : { listed: false }),
     complete:
       reached &&
       snapshot.isOpen &&
@@ -92,7 +104,11 @@ export function viewAnswer(
       isClosed(request, rows, windows, snapshot),
     ...(begun.length === 0
       ? {}
-      : { wholeSince: Object.fromEntries(begun.map(([name, fromMs]) => [name, isoOf(fromMs)])) }),
+      : {
+          wholeSince: Object.fromEntries(
+            begun.map(([name, fromMs]) => [name, isoOf(fromMs, zone)]),
+          ),
+        }),
     gaps: [],
     ...(page.damaged.length === 0 ? {} : { damaged: page.damaged }),
     reached,
@@ -109,7 +125,7 @@ function bytesInside(json: string): number {
 function answerRow(
   { view }: ViewRequest,
   { values, results, position }: ViewRow,
-  windows: WindowAssigner,
+  { windows, zone }: { readonly windows: WindowAssigner; readonly zone: Zone },
   snapshot: Snapshot,
   wholeFromMs: readonly number[],
 ): AnswerRow {
@@ -125,7 +141,7 @@ function answerRow(
     window:
       view.window.kind === 'all'
         ? null
-        : { start: isoOf(startMs) as string, end: isoOf(endMs) as string },
+        : { start: zonedIsoTime(startMs, zone), end: zonedIsoTime(endMs, zone) },
     closed: endMs <= (snapshot.watermarkMs ?? Number.NEGATIVE_INFINITY),
     revision: snapshot.revision,
     values: Object.fromEntries(results.map(({ value }, index) => [names[index], value])),
@@ -180,19 +196,21 @@ function hasReached({ after }: ViewRequest, { parts }: Snapshot): boolean {
 
 function nextToken(
   { next, questionHash }: ViewRequest,
-  { parts }: Snapshot,
+  { parts, fingerprint, isListed }: Snapshot,
   after: RowPosition,
   nowMs: number,
 ): string {
-  const slices = parts.map(({ pinned }) => pinned);
   const token = encodeSnapshotToken({
     issuedMs: next?.issuedMs ?? nowMs,
     questionHash,
     after,
-    slices,
+    fingerprint,
+    isListed,
+    slices: parts.map(({ pinned }) => pinned),
   });
   if (token.length <= TOKEN_LENGTH_MAX) return token;
-  return refuse('too-many-slices', `A next for ${parts.length} slices does not fit an address.`, {
+  const what = `${parts.length} slices and a key of ${after.key.length} bytes`;
+  return refuse('too-many-slices', `A next for ${what} does not fit an address.`, {
     path: 'limit',
     expected: 'a limit that takes all rows, or fewer rows by key.{field}, prefix, start and end',
     found: 'more rows than one page',

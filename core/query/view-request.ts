@@ -4,11 +4,10 @@
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { hashTextHex } from '../hash.ts';
 import { AFTER_COUNT_MAX, QUERY_LIMIT_DEFAULT, QUERY_LIMIT_MAX } from '../limits.ts';
-import type { GroupValue } from '../state/group-key.ts';
+import { type KeyPrefix, readKeyPrefix, readKeyValues, type WantedValues } from './key-values.ts';
 import {
   type QueryParameters,
   type RecordAddress,
-  readGroupValue,
   readLimit,
   readRecordAddress,
   readTime,
@@ -36,10 +35,10 @@ export interface ViewRequest {
   readonly view: ViewPlan;
   /** By index in the plan. */
   readonly viewIndex: number;
-  /** By group field: the value that rows must have; undefined takes all. */
-  readonly key: readonly (GroupValue | undefined)[];
-  /** Text that the first group field without a wanted value must begin with. */
-  readonly prefix: string | null;
+  /** By group field: the values of which rows must have one; undefined takes all. */
+  readonly key: readonly (WantedValues | undefined)[];
+  /** What the first group field without wanted values must begin with. */
+  readonly prefix: KeyPrefix | null;
   /** Windows that start in [startMs, endMs). */
   readonly startMs: number | null;
   readonly endMs: number | null;
@@ -65,13 +64,17 @@ export function parseViewRequest(
     const viewIndex = plan.views.findIndex(({ name }) => name === viewName);
     const view = plan.views[viewIndex];
     if (view === undefined) return refuseView(plan, viewName);
-    return { viewIndex, ...parse(view, parameters) };
+    return { viewIndex, ...parse(view, plan.zone, parameters) };
   });
 }
 
-function parse(view: ViewPlan, parameters: QueryParameters): Omit<ViewRequest, 'viewIndex'> {
+function parse(
+  view: ViewPlan,
+  zone: string,
+  parameters: QueryParameters,
+): Omit<ViewRequest, 'viewIndex'> {
   const single = new Map<string, string>();
-  const key: (GroupValue | undefined)[] = view.groupBy.map(() => undefined);
+  const key: (WantedValues | undefined)[] = view.groupBy.map(() => undefined);
   const after: RecordAddress[] = [];
   for (const [name, value] of parameters) {
     if (name === 'after') after.push(readRecordAddress(value));
@@ -88,16 +91,17 @@ function parse(view: ViewPlan, parameters: QueryParameters): Omit<ViewRequest, '
     });
   }
   const limit = single.get('limit');
+  const range = readRange(view, zone, single.get('start'), single.get('end'));
   return {
     view,
     key,
     prefix: readPrefix(view, key, single.get('prefix')),
-    ...readRange(view, single.get('start'), single.get('end')),
+    ...range,
     order: readOrder(view, single.get('order')),
     limit: limit === undefined ? QUERY_LIMIT_DEFAULT : readLimit(limit, QUERY_LIMIT_MAX),
     after,
     next: readNext(single.get('next')),
-    questionHash: questionHash(view, parameters),
+    questionHash: questionHash(view, range, parameters),
   };
 }
 
@@ -107,7 +111,7 @@ function knownParameters({ groupBy }: ViewPlan): string[] {
 
 function readKey(
   view: ViewPlan,
-  key: (GroupValue | undefined)[],
+  key: (WantedValues | undefined)[],
   name: string,
   text: string,
 ): void {
@@ -121,16 +125,16 @@ function readKey(
     refuse('no-such-field', detail, { path: name, expected, found: name });
   }
   if (key[index] !== undefined) refuseRepeated(name, text);
-  key[index] = readGroupValue(name, text);
+  key[index] = readKeyValues(name, text);
 }
 
 function readPrefix(
   view: ViewPlan,
-  key: readonly (GroupValue | undefined)[],
+  key: readonly (WantedValues | undefined)[],
   text: string | undefined,
-): string | null {
+): KeyPrefix | null {
   if (text === undefined) return null;
-  if (key.includes(undefined)) return text;
+  if (key.includes(undefined)) return readKeyPrefix('prefix', text);
   const why =
     key.length === 0 ? 'has no group field' : 'has a wanted value for every group field already';
   return refuse('no-field-for-prefix', `View '${view.name}' ${why}, so prefix has none.`, {
@@ -140,14 +144,17 @@ function readPrefix(
   });
 }
 
+type TimeRange = Pick<ViewRequest, 'startMs' | 'endMs'>;
+
 function readRange(
   view: ViewPlan,
+  zone: string,
   start: string | undefined,
   end: string | undefined,
-): Pick<ViewRequest, 'startMs' | 'endMs'> {
+): TimeRange {
   const read = (path: string, text: string | undefined): number | null => {
     if (text === undefined) return null;
-    if (view.window.kind !== 'all') return readTime(path, text);
+    if (view.window.kind !== 'all') return readTime(path, text, zone);
     const detail = `View '${view.name}' has no windows: its rows are of all time.`;
     return refuse('no-windows', detail, { path, expected: `no ${path}`, found: text });
   };
@@ -208,10 +215,11 @@ function readNext(text: string | undefined): SnapshotToken | null {
   );
 }
 
-function questionHash(view: ViewPlan, parameters: QueryParameters): string {
+/** `range` too: a change of zone gives the same text another meaning. */
+function questionHash(view: ViewPlan, range: TimeRange, parameters: QueryParameters): string {
   const asking = parameters.filter(([name]) => !NOT_THE_QUESTION.has(name));
   const texts = asking.map((parameter) => JSON.stringify(parameter)).sort();
-  return hashTextHex(JSON.stringify([view.name, view.hash, view.aggregates, texts])).slice(
+  return hashTextHex(JSON.stringify([view.name, view.hash, view.aggregates, range, texts])).slice(
     0,
     HASH_DIGITS,
   );

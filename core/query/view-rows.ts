@@ -26,7 +26,7 @@ import { ViewTable } from '../state/view-table.ts';
 import { FirstItems } from './first-items.ts';
 import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
 import { refuse } from './query-problem.ts';
-import { keyRange, selectsKey, selectsWindow } from './row-filter.ts';
+import { keyRanges, selectsKey, selectsWindow, wantedKeys } from './row-filter.ts';
 import type { PinnedSlice, RowPosition } from './snapshot-token.ts';
 import type { RowOrder, ViewRequest } from './view-request.ts';
 
@@ -39,7 +39,7 @@ export interface DamagedRun {
 
 /** One slice's part of a snapshot. Its image stays as it is until the promise of `readRows` has settled. */
 export interface SlicePart {
-  readonly pinned: PinnedSlice;
+  readonly pinned: Pick<PinnedSlice, 'sliceId'>;
   readonly checkpoint: Checkpoint;
 }
 
@@ -217,17 +217,17 @@ function* eachOpen(
   { checkpoint }: SlicePart,
   visit: (windowStartMs: number, key: GroupMapKey, table: ViewTable, slot: number) => void,
 ): Generator<void, void, void> {
-  const { view, viewIndex, key } = request;
+  const { view, viewIndex } = request;
   const table = checkpoint.image.tables[viewIndex] as ViewTable;
-  const only = key.includes(undefined) ? null : { mapKey: mapKeyOf(key as GroupValue[]) };
+  const only = wantedKeys(request)?.map(mapKeyOf) ?? null;
   let visited = 0;
   for (const startMs of table.windowStarts()) {
     if (!selectsWindow(request, startMs)) continue;
-    if (only !== null) {
-      const slot = table.find(startMs, only.mapKey);
-      if (slot >= 0) visit(startMs, only.mapKey, table, slot);
-      continue;
+    for (const mapKey of only ?? []) {
+      const slot = table.find(startMs, mapKey);
+      if (slot >= 0) visit(startMs, mapKey, table, slot);
     }
+    if (only !== null) continue;
     for (const [mapKey, slot] of table.window(startMs)) {
       if (++visited % ENTRIES_BETWEEN_PAUSES === 0) yield;
       const values = groupValuesOf(mapKey, view.groupBy.length);
@@ -258,12 +258,15 @@ async function eachClosed(
       if (selects(entry)) visit(entry);
     }
   }
-  const { from, to } = keyRange(request, after);
+  const ranges = keyRanges(request, after);
   const scan = async (sliceId: string, run: RunReference, life: ViewLife) => {
     try {
-      for await (const entries of runs.reader(sliceId, run).scan({ view, life }, from, to)) {
-        await pace.pause();
-        for (const entry of entries) if (selects(entry) && !visit(entry)) return;
+      const reader = runs.reader(sliceId, run);
+      for (const { from, to } of ranges) {
+        for await (const entries of reader.scan({ view, life }, from, to)) {
+          await pace.pause();
+          for (const entry of entries) if (selects(entry) && !visit(entry)) return;
+        }
       }
     } catch (fault) {
       const mayBeCollected = fault instanceof MissingBlob && !isLost(sliceId, run);

@@ -17,7 +17,7 @@ import type { WindowAssigner } from '../time/window.ts';
 import type { RecordClass } from './counters.ts';
 import { digestSeed } from './digest.ts';
 import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
-import { isHeartbeat } from './heartbeat.ts';
+import { afterHeartbeat, afterRecord, isHeartbeat } from './heartbeat.ts';
 import type { LedgerStanding } from './ledger-standing.ts';
 import type { Overlay } from './overlay.ts';
 import { enterPutAside, enterRedriven, ledgerNameOf, waitsForView } from './quarantine-ledger.ts';
@@ -113,15 +113,17 @@ export class RecordFold {
     condemned: BadRecord | null,
   ): RecordClass {
     const { idleMs, latenessMs } = this.#plan;
-    if (condemned !== null) return putAside(record, condemned, overlay);
-    if (isHeartbeat(record.data)) {
+    const { progress } = overlay;
+    if (condemned === null && isHeartbeat(record.data)) {
       // Of a plan before this one, where this one has no use for it.
       if (idleMs === null) return 'heartbeats';
-      const { progress } = overlay;
-      const passedMs = record.arrivalMs - latenessMs - idleMs;
+      progress.shardTime = afterHeartbeat(progress.shardTime, record.arrivalMs, idleMs);
+      const passedMs = progress.shardTime.confirmedMs - latenessMs - idleMs;
       progress.watermarkMs = Math.max(progress.watermarkMs, passedMs);
       return 'heartbeats';
     }
+    progress.shardTime = afterRecord(progress.shardTime, record.arrivalMs);
+    if (condemned !== null) return putAside(record, condemned, overlay);
     const bad = this.#decode(record);
     return bad === null ? this.#foldSound(record, image, overlay) : putAside(record, bad, overlay);
   }

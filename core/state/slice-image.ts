@@ -4,18 +4,16 @@
  *
  * `closed` holds the entries of closed windows and the late partials since the newest base; those before it are in runs.
  */
+
 import { assert } from '../assert.ts';
 import { type ByteReader, ByteWriter } from '../bytes.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { START } from '../position.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
-import { noRecords } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
-import { Digest } from './digest.ts';
 import { decodeGroupKey, mapKeyOf } from './group-key.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
@@ -26,6 +24,7 @@ import {
   dedupePolicyOf,
   encodeChange,
   type FoldProgress,
+  noProgress,
   type QuarantineEntry,
   type WindowSource,
 } from './state-change.ts';
@@ -73,13 +72,7 @@ export class SliceImage {
   readonly lives: (ViewLife | null)[];
   /** What the ids are kept by: that of the plan, or of what was stored last by another one. */
   dedupe: DedupePolicy | null;
-  progress: FoldProgress = {
-    position: START,
-    watermarkMs: Number.NEGATIVE_INFINITY,
-    newestMs: Number.NEGATIVE_INFINITY,
-    digest: new Digest(),
-    counts: noRecords(),
-  };
+  progress: FoldProgress = noProgress();
 
   #closedBytes = 0;
   /** It held nothing before the change that is applied now: whatever lives that one names may begin here. */

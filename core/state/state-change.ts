@@ -1,7 +1,7 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · digest · counts · views · entries of each view · dedupe · quarantined
+ *   position · watermark · newest time · shard time · digest · counts · views · entries of each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
@@ -12,12 +12,12 @@ import { type ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
-import type { Position } from '../position.ts';
-import { isSequenceNumber } from '../position.ts';
+import { isSequenceNumber, type Position, START } from '../position.ts';
 import { addCounts, decodeCounts, encodeCounts, noRecords, type RecordCounts } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
 import { encodeGroupKey, type GroupMapKey, groupValuesOf } from './group-key.ts';
+import { NO_HEARTBEAT, type ShardTime } from './heartbeat.ts';
 import {
   decodeStoredView,
   encodeStoredView,
@@ -34,6 +34,7 @@ export interface FoldProgress {
   watermarkMs: number;
   /** The latest event time of a record that was judged; −Infinity before the first. */
   newestMs: number;
+  shardTime: ShardTime;
   digest: Digest;
   counts: RecordCounts;
 }
@@ -157,6 +158,8 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   encodePosition(progress.position, writer);
   writer.f64(progress.watermarkMs);
   writer.f64(progress.newestMs);
+  writer.f64(progress.shardTime.confirmedMs);
+  writer.f64(progress.shardTime.claimedMs);
   progress.digest.encode(writer);
   encodeCounts(progress.counts, writer);
 }
@@ -166,6 +169,7 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     position: decodePosition(reader),
     watermarkMs: reader.f64(),
     newestMs: reader.f64(),
+    shardTime: { confirmedMs: reader.f64(), claimedMs: reader.f64() },
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
   };
@@ -243,6 +247,18 @@ function decodeQuarantined(reader: ByteReader): QuarantineEntry {
 export function dedupePolicyOf({ dedupe }: Plan): DedupePolicy | null {
   if (dedupe === null) return null;
   return { fieldText: formatFieldPath(dedupe.path), withinMs: dedupe.withinMs };
+}
+
+/** Before the first record. */
+export function noProgress(): FoldProgress {
+  return {
+    position: START,
+    watermarkMs: Number.NEGATIVE_INFINITY,
+    newestMs: Number.NEGATIVE_INFINITY,
+    shardTime: NO_HEARTBEAT,
+    digest: new Digest(),
+    counts: noRecords(),
+  };
 }
 
 /** A copy of progress that does not move with the original. */

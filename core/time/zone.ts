@@ -30,6 +30,8 @@ function formatOf(timeZone: string): { format: Intl.DateTimeFormat; isUtc: boole
 }
 
 export class Zone {
+  /** Its clock always shows UTC. */
+  readonly isUtc: boolean;
   readonly #format: Intl.DateTimeFormat;
   readonly #days = new Map<number, OffsetDay>();
   // The offset is #offsetMs at every instant of [#fromMs, #toMs).
@@ -41,6 +43,7 @@ export class Zone {
   constructor(name: string) {
     const { format, isUtc } = formatOf(name);
     this.#format = format;
+    this.isUtc = isUtc;
     if (!isUtc) return;
     this.#fromMs = Number.NEGATIVE_INFINITY;
     this.#toMs = Number.POSITIVE_INFINITY;

@@ -130,7 +130,10 @@ function chartOf(rows: readonly Row[], aggregate: string): string {
   const table = rows.map(({ key, values }) => {
     const share = Number(values[aggregate]) / largest;
     const typical = values['typical'] as Record<string, number>;
-    const numbers = ['flights', 'average', 'worst'].map((name) => Number(values[name]));
+    // The mean to a hundredth of a minute: this is a chart.
+    const numbers = ['flights', 'average', 'worst'].map(
+      (name) => Math.round(Number(values[name]) * 100) / 100,
+    );
     return [
       key['origin'] ?? '',
       ...numbers,

@@ -76,7 +76,7 @@ async function post(event: UrlEvent, ports: AdminPorts): Promise<UrlResult> {
   const json = parseJsonBody(bodyText(event), parameters, example);
   if (!json.ok) return problemResult(json.problem);
   if (event.rawPath === REDRIVE) return answerRedrive(json.value, ports);
-  if (event.rawPath === PURGE) return answerPurge(json.value, ports.purge);
+  if (event.rawPath === PURGE) return answerPurge(json.value, ports.zone, ports.purge);
   return answerCheckpoint(json.value, ports.checkpoint);
 }
 

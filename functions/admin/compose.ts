@@ -39,6 +39,7 @@ const redrives = new Redrives(queries, ports);
 const purges = new Purges(queries, ports);
 
 const handle = createAdminHandler({
+  zone: plan.zone,
   checkpoint: () => owners.checkpoint(),
   quarantine: (parameters) => queries.quarantine(parameters),
   ask: (choice) => redrives.ask(choice),

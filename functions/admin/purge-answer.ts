@@ -10,9 +10,10 @@ import { resultOf, type UrlResult } from '../function-url.ts';
 
 export async function answerPurge(
   body: unknown,
+  zone: string,
   purge: (choice: RecordChoice) => Promise<Asked<PurgeSummary>>,
 ): Promise<UrlResult> {
   // Judged before it crosses to another thread, which not everything can.
-  const choice = parseRecordChoice(body);
+  const choice = parseRecordChoice(body, zone);
   return resultOf(choice.ok ? await purge(choice.value) : choice);
 }

@@ -14,6 +14,8 @@ import type { AskedRedrive, RedriveSummary } from '../../core/query/redrive.ts';
 import { resultOf, type UrlResult } from '../function-url.ts';
 
 export interface RedriveOptions {
+  /** The pipeline's: times without offset are in it. */
+  readonly zone: string;
   /** Puts the requests into inboxes. */
   readonly ask: (choice: RecordChoice) => Promise<Asked<AskedRedrive>>;
   readonly outcome: (asked: AskedRedrive) => Promise<RedriveSummary>;
@@ -31,7 +33,7 @@ const WAIT_STEP_MS = 50;
 
 export async function answerRedrive(body: unknown, options: RedriveOptions): Promise<UrlResult> {
   // Judged before it crosses to another thread, which not everything can.
-  const choice = parseRecordChoice(body);
+  const choice = parseRecordChoice(body, options.zone);
   if (!choice.ok) return resultOf(choice);
   const asked = await options.ask(choice.value);
   if (!asked.ok) return resultOf(asked);

@@ -18,7 +18,7 @@ import { problem, refusalOfError } from './problem.ts';
 import { sniffProtocol } from './protocol-sniffer.ts';
 import { bodyRefusal, notAllowed, worded } from './refusal.ts';
 import { BodyBudget, type BodyRead, readBody } from './request-body.ts';
-import { refusalOf } from './request-guard.ts';
+import { refusalOf, repeatedHeaders } from './request-guard.ts';
 import type { PortRequest, PortResponse, Route } from './route.ts';
 import { type Match, Router } from './router.ts';
 
@@ -320,6 +320,7 @@ function guarded(request: HttpRequest, method: string, path: string) {
     origin: headers.origin,
     fetchSite: headers['sec-fetch-site'] as string | undefined,
     contentType: headers['content-type'],
+    repeated: repeatedHeaders(request.rawHeaders),
   };
 }
 

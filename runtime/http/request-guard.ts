@@ -13,6 +13,26 @@ export interface GuardedRequest {
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
   readonly contentType: string | undefined;
+  /** Headers that must not be repeated, and are: what one part of a request says another may contradict. */
+  readonly repeated: readonly string[];
+}
+
+/** What the guard judges by, and what says where a body ends. */
+const SINGLE_HEADERS: ReadonlySet<string> = new Set([
+  ...['host', ':authority', 'origin', 'sec-fetch-site'],
+  ...['content-type', 'content-length', 'transfer-encoding'],
+]);
+
+/** `rawHeaders` are names and values in turn, as they came. */
+export function repeatedHeaders(rawHeaders: readonly string[]): string[] {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase();
+    if (seen.has(name) && SINGLE_HEADERS.has(name)) repeated.add(name);
+    seen.add(name);
+  }
+  return [...repeated];
 }
 
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -25,8 +45,27 @@ export function refusalOf(
   allowHosts: ReadonlySet<string>,
 ): Refusal | null {
   return (
-    refuseAuthority(request, allowHosts) ?? refuseOtherSite(request) ?? refuseContentType(request)
+    refuseAmbiguous(request) ??
+    refuseAuthority(request, allowHosts) ??
+    refuseOtherSite(request) ??
+    refuseContentType(request)
   );
+}
+
+/** Which of two hosts a request means is not for the server to choose. */
+function refuseAmbiguous({ path, authorities, repeated }: GuardedRequest): Refusal | null {
+  const [name] = repeated;
+  if (name !== undefined) {
+    return bad('repeated-header', `The request has more than one ${name} header: send it once.`);
+  }
+  const [first, ...others] = authorities.map((authority) => authority.toLowerCase());
+  if (others.some((other) => other !== first)) {
+    const hosts = authorities.map((authority) => `'${authority}'`).join(' and ');
+    return bad('hosts-differ', `The request names two hosts, ${hosts}: name one.`);
+  }
+  if (path.startsWith('/')) return null;
+  const detail = `The target '${path}' is no path: it begins with / here, and the host goes into the Host header.`;
+  return bad('wrong-target', detail);
 }
 
 function refuseAuthority(request: GuardedRequest, allowHosts: ReadonlySet<string>): Refusal | null {
@@ -69,6 +108,10 @@ function refuseContentType(request: GuardedRequest): Refusal | null {
     code: 'content-type',
     detail: `${request.method} ${request.path} needs 'content-type: application/json', not '${request.contentType ?? ''}'.`,
   };
+}
+
+function bad(code: string, detail: string): Refusal {
+  return { status: 400, code, detail };
 }
 
 function forbidden(code: string, detail: string): Refusal {

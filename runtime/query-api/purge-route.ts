@@ -16,22 +16,27 @@ import { BODY_BYTES_MAX } from './redrive-route.ts';
 /** Asks the query function's environment. */
 type Invoke = (payload: PurgePayload) => Promise<unknown>;
 
-export function purgeRoute(invoke: Invoke): Route {
+/** `zone` is the active pipeline's. */
+export function purgeRoute(zone: () => string, invoke: Invoke): Route {
   return {
     method: 'POST',
     path: '/v1/quarantine/purge',
     bodyBytesMax: BODY_BYTES_MAX,
-    handle: (request) => answer(request, invoke),
+    handle: (request) => answer(request, zone(), invoke),
   };
 }
 
-async function answer({ body, query }: PortRequest, invoke: Invoke): Promise<PortResponse> {
+async function answer(
+  { body, query }: PortRequest,
+  zone: string,
+  invoke: Invoke,
+): Promise<PortResponse> {
   const json = parseJsonBody(body.toString('utf8'), query, RECORD_CHOICE_EXAMPLE);
   if (!json.ok) return responseOf(resultOf(json));
   try {
     const purge = async (choice: PurgePayload['purge']) =>
       (await invoke({ purge: choice })) as Asked<PurgeSummary>;
-    return responseOf(await answerPurge(json.value, purge));
+    return responseOf(await answerPurge(json.value, zone, purge));
   } catch (error) {
     if (error instanceof InvocationError) return noAnswer(error);
     throw error;

@@ -15,6 +15,8 @@ import { noAnswer, responseOf } from './query-routes.ts';
 
 export interface RedriveRouteOptions
   extends Pick<RedriveOptions, 'tick' | 'waitMsMax' | 'waitStepMs'> {
+  /** The active pipeline's. */
+  readonly zone: () => string;
   /** Asks the query function. */
   readonly invoke: (payload: RedrivePayload) => Promise<unknown>;
 }
@@ -33,13 +35,14 @@ export function redriveRoute(options: RedriveRouteOptions): Route {
 
 async function answer(
   { body, query, signal }: PortRequest,
-  { invoke, ...options }: RedriveRouteOptions,
+  { invoke, zone, ...options }: RedriveRouteOptions,
 ): Promise<PortResponse> {
   const json = parseJsonBody(body.toString('utf8'), query, RECORD_CHOICE_EXAMPLE);
   if (!json.ok) return responseOf(resultOf(json));
   try {
     const result = await answerRedrive(json.value, {
       ...options,
+      zone: zone(),
       ask: async (choice) => (await invoke({ redrive: 'ask', choice })) as Asked<AskedRedrive>,
       outcome: async (asked) => (await invoke({ redrive: 'outcome', asked })) as RedriveSummary,
       isGone: () => signal.aborted,

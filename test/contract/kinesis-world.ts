@@ -42,6 +42,11 @@ export function connectKinesis({ client, streamName, marks, clock, shardsPerPage
     shards,
     source,
     tips,
-    directory: new KinesisShardDirectory(shards, tips, { streamId: async () => STREAM_ID }),
+    directory: new KinesisShardDirectory({
+      shards,
+      tips,
+      summary: { streamId: async () => STREAM_ID },
+      clock,
+    }),
   };
 }

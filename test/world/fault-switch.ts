@@ -23,7 +23,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 /** Calls that change nothing: there, a lost answer is a failure, and dying after one is dying before it. */
-const READS = /\.(read\w*|list\w*|active|get|hashRange|streamId)$/;
+const READS = /\.(read\w*|list\w*|active|get|hashRange|shardIds|streamId)$/;
 
 /** Of these, and blobs never change: overtaken before one is overtaken after it. */
 const BLOB_READS = /^(items|objects)\.read/;

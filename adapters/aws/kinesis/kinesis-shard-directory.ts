@@ -1,24 +1,44 @@
 /**
- * The shards' hash ranges, for slices that are made. A slice's HEAD follows at once, so this is also where it is noted where
+ * The stream's shards. Their list is asked for at each question and kept for a while; their hash ranges, for slices that are
+ * made. A slice's HEAD follows at once, so this is also where it is noted where
  * the pipeline begins in the shard. A crash between the two leaves a mark that is older than HEAD: it proves no less.
  */
 import { ConfigurationFault } from '../../../core/faults.ts';
-import type { HashRange, ShardDirectory } from '../../../core/ports.ts';
+import { SHARD_LIST_AGE_MS_MAX } from '../../../core/limits.ts';
+import type { Clock, HashRange, ShardDirectory } from '../../../core/ports.ts';
 import type { KinesisTips } from './kinesis-tips.ts';
 import type { ShardList } from './shard-list.ts';
 import type { StreamSummary } from './stream-summary.ts';
+
+export interface ShardDirectoryOptions {
+  readonly shards: ShardList;
+  readonly tips: KinesisTips;
+  readonly summary: Pick<StreamSummary, 'streamId'>;
+  readonly clock: Clock;
+}
 
 export class KinesisShardDirectory implements ShardDirectory {
   readonly #shards: ShardList;
   readonly #tips: KinesisTips;
   readonly #summary: Pick<StreamSummary, 'streamId'>;
+  readonly #clock: Clock;
   /** A shard's range never changes. */
   #ranges: ReadonlyMap<string, HashRange> = new Map();
+  #listedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(shards: ShardList, tips: KinesisTips, summary: Pick<StreamSummary, 'streamId'>) {
+  constructor({ shards, tips, summary, clock }: ShardDirectoryOptions) {
     this.#shards = shards;
     this.#tips = tips;
     this.#summary = summary;
+    this.#clock = clock;
+  }
+
+  async shardIds(): Promise<readonly string[]> {
+    const ageMs = this.#clock.nowMs() - this.#listedMs;
+    // A clock that was set back says nothing of the list's age.
+    const isFresh = ageMs >= 0 && ageMs < SHARD_LIST_AGE_MS_MAX;
+    const ranges = isFresh ? this.#ranges : await this.#listAgain();
+    return [...ranges.keys()];
   }
 
   async hashRange(shardId: string): Promise<HashRange> {
@@ -37,8 +57,11 @@ export class KinesisShardDirectory implements ShardDirectory {
   }
 
   async #listAgain(): Promise<ReadonlyMap<string, HashRange>> {
+    // It is as old as the moment at which it was asked for.
+    const nowMs = this.#clock.nowMs();
     const shards = await this.#shards.list();
     this.#ranges = new Map(shards.map(({ shardId, range }) => [shardId, range]));
+    this.#listedMs = nowMs;
     return this.#ranges;
   }
 }

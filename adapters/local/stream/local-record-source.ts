@@ -56,6 +56,11 @@ export class LocalRecordSource implements RecordSource, ShardDirectory {
     return this.#streamId;
   }
 
+  /** Shards are made with the stream, and stay. */
+  async shardIds(): Promise<string[]> {
+    return [...this.#logs.keys()];
+  }
+
   close(): void {
     this.#database.close();
   }

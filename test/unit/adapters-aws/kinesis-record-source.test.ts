@@ -48,7 +48,12 @@ class Setting {
     return {
       source,
       tips,
-      directory: new KinesisShardDirectory(shards, tips, { streamId: async () => STREAM_ID }),
+      directory: new KinesisShardDirectory({
+        shards,
+        tips,
+        summary: { streamId: async () => STREAM_ID },
+        clock,
+      }),
     };
   }
 

@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { keyText, printableJson } from '../../../cli/printable.ts';
+import { numberText } from '../../../cli/table.ts';
+// @ts-expect-error the page's own scripts have no types
+import * as texts from '../../../console/texts.js';
 
 const read = (file: string) =>
   readFileSync(new URL(`../../../console/${file}`, import.meta.url), 'utf8');
@@ -13,7 +17,7 @@ describe('the page', () => {
   });
 
   it('needs nothing from elsewhere, and nothing that its policy forbids', () => {
-    for (const file of ['index.html', 'page.css', 'page.js']) {
+    for (const file of ['index.html', 'page.css', 'page.js', 'texts.js']) {
       expect(read(file), file).not.toMatch(/https?:\/\/|@import|url\(/);
     }
     expect(read('index.html')).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
@@ -24,5 +28,19 @@ describe('the page', () => {
     const ids = [...read('page.js').matchAll(/element\('([a-z-]+)'\)/g)].map(([, id]) => id);
     expect(ids.length).toBeGreaterThan(5);
     for (const id of ids) expect(page).toContain(`id="${id}"`);
+  });
+
+  it('writes keys and amounts as the command line does', () => {
+    const keys = ['LAX', '7', 7, 2024, '', ' x', '"x', null, 'null', true, 'a\u001b[2Jb', 1.5];
+    for (const key of keys) expect(texts.keyText(key), printableJson(key)).toBe(keyText(key));
+    for (const value of [0, 2024, 1_234_567.99, 52.520_008, 1e21, -0.1]) {
+      expect(texts.numberText(value)).toBe(numberText(value));
+    }
+  });
+
+  it('writes times with the offset of their zone', () => {
+    expect(texts.timeText('2024-06-15T00:00:00.000Z')).toBe('2024-06-15 00:00:00Z');
+    expect(texts.timeText('2024-06-15T00:00:00.000+02:00')).toBe('2024-06-15 00:00:00 +02:00');
+    expect(texts.timeText('2024-06-15T00:00:00.125-03:30')).toBe('2024-06-15 00:00:00.125 -03:30');
   });
 });

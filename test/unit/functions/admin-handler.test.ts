@@ -11,6 +11,7 @@ function trial(overrides: Partial<AdminHandlerPorts> = {}) {
   const telemetry = new TrialTelemetry();
   const answers: { url: string; body: Record<string, unknown> }[] = [];
   const handler = createAdminHandler({
+    zone: 'UTC',
     checkpoint: async () => [{ id: 'slice-1', shardId: 'shardId-1', epoch: 3 }],
     quarantine: async () => ({ ok: true, value: { records: [{ data: 'AA==' }], next: null } }),
     ask: async () => ({ ok: true, value: { requests: [], refused: [] } }),

@@ -35,6 +35,7 @@ describe('the query function', () => {
     expect(answer.headers).toEqual({ 'content-type': 'application/json' });
     expect(JSON.parse(answer.body)).toEqual({
       view: 'by_origin',
+      zone: 'UTC',
       watermark: '1969-12-31T23:59:56.000Z',
       complete: true,
       gaps: [],

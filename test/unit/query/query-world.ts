@@ -42,7 +42,7 @@ export const plan: Plan = (() => {
 export interface Flight {
   readonly t: number;
   readonly origin: string | number | boolean | null;
-  readonly to: string;
+  readonly to: string | number;
   readonly delay: number | null;
 }
 
@@ -86,8 +86,8 @@ export class QueryWorld {
   }
 
   newQueries(ports: Partial<QueryPorts> = {}): Queries {
-    const { heads, blobs, quarantine, source, clock } = this;
-    return new Queries(plan, { heads, blobs, quarantine, source, clock, ...ports });
+    const { heads, blobs, quarantine, source, shards, clock } = this.ports;
+    return new Queries(plan, { heads, blobs, quarantine, source, shards, clock, ...ports });
   }
 
   /** Appends records to a shard and has an owner fold them; a text is the bytes of a bad record. */

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { writeBlob } from '../../../core/checkpoint/blobs.ts';
 import { encodeDelta } from '../../../core/checkpoint/delta.ts';
-import type { BlobReference } from '../../../core/checkpoint/names.ts';
+import { type BlobReference, blobKey } from '../../../core/checkpoint/names.ts';
 import { restore } from '../../../core/checkpoint/restore.ts';
 import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
 import { SliceReader } from '../../../core/query/slice-reader.ts';
+import {
+  decodeSnapshotToken,
+  encodeSnapshotToken,
+  type SnapshotToken,
+} from '../../../core/query/snapshot-token.ts';
 import type { ViewAnswer } from '../../../core/query/view-answer.ts';
 import {
   answerOf,
@@ -79,6 +84,50 @@ describe('a snapshot', () => {
       }
     },
   );
+
+  it('is found again by environments that know nothing of it, however far slices have moved on', async () => {
+    const world = await worldOfRounds(6, { chainLengthMax: 4 });
+    await world.openSlice(2);
+    const whole = await answerOf(world.queries, 'by_route', { limit: '10000' });
+    const rows: ViewAnswer['rows'][number][] = [];
+    const moves: number[] = [];
+    let next: string | null = null;
+    do {
+      const asked = { limit: '4', ...(next === null ? {} : { next }) };
+      const page: ViewAnswer = await answerOf(world.newQueries(), 'by_route', asked);
+      rows.push(...page.rows);
+      next = page.next;
+      expect(page).toMatchObject({ watermark: whole.watermark, exempt: whole.exempt });
+      // At first only one slice moves on, within its chain; then both, past several bases.
+      await world.deliver(0, ...someFlights(6 + moves.length, 2));
+      if (moves.length > 2) await world.deliver(1, ...someFlights(6 + moves.length, 2));
+      moves.push((await world.head(0)).base?.epoch ?? 0);
+    } while (next !== null);
+    expect(rows).toEqual(whole.rows);
+    expect(new Set(moves).size).toBeGreaterThan(2);
+  });
+
+  it('is told from a flip that lost the race for its epoch, and is gone where it cannot be', async () => {
+    const world = await worldOfRounds(3, { chainLengthMax: 2 });
+    const whole = await answerOf(world.queries, 'by_origin');
+    const { rows, next } = await answerOf(world.queries, 'by_origin', { limit: '2' });
+    const { delta, sliceId } = await world.head(0);
+    const name = delta as BlobReference;
+    // Of the same number, and before the other in the order of names.
+    const lost = { ...name, nonce: `${'0'.repeat(14)}fe` };
+    const bytes = (await world.blobs.items.read(blobKey(sliceId, name))) as Uint8Array;
+    await world.blobs.items.create(blobKey(sliceId, lost), bytes);
+    for (let round = 3; round < 12; round++) await world.deliver(0, ...someFlights(round));
+    const rest = await answerOf(world.newQueries(), 'by_origin', { next: next as string });
+    expect([...rows, ...rest.rows]).toEqual(whole.rows);
+
+    const token = decodeSnapshotToken(next as string) as SnapshotToken;
+    const other = encodeSnapshotToken({ ...token, fingerprint: '0'.repeat(16) });
+    expect(await problemOf(world.newQueries(), 'by_origin', { next: other })).toMatchObject({
+      status: 410,
+      code: 'snapshot-gone',
+    });
+  });
 
   it('lets the limit change from page to page', async () => {
     const world = await worldOfRounds(3);

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { RunCache } from '../../../core/checkpoint/run-cache.ts';
-import { ReplayGapFault } from '../../../core/faults.ts';
+import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
 import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
 import type { RecordSource } from '../../../core/ports.ts';
+import { type Position, START } from '../../../core/position.ts';
 import { Snapshots } from '../../../core/query/snapshots.ts';
 import { viewAnswer } from '../../../core/query/view-answer.ts';
 import { parseViewRequest } from '../../../core/query/view-request.ts';
@@ -129,8 +131,76 @@ describe('the answer of a view', () => {
 
     world.append(2, flight(1_500, 'LAX', 1));
     const waiting = await answerOf(world.queries, 'by_route', ended);
-    expect(waiting).toMatchObject({ watermark: null, complete: false });
+    expect(waiting).toMatchObject({
+      watermark: null,
+      complete: false,
+      waiting: ['slice-000000000002'],
+    });
+    expect(waiting).not.toHaveProperty('exempt');
     expect(waiting.rows.some(({ closed }) => closed)).toBe(false);
+  });
+
+  it('judges by the shards of the stream, not by the slices that there are', async () => {
+    const ended = { end: '1970-01-01T00:00:10Z' };
+    await world.deliver(0, flight(30_000, 'LAX', 5));
+    await world.deliver(1, flight(30_000, 'LAX', 5));
+    const shards = {
+      shardIds: async () => [0, 1, 2, 3].map(shardIdOf),
+    };
+    const queries = world.newQueries({ shards });
+    // Shards 2 and 3 have neither slice nor record.
+    const empty = await answerOf(queries, 'by_route', ended);
+    const exempt = ['slice-000000000002', 'slice-000000000003'];
+    expect(empty).toMatchObject({ exempt, complete: true });
+    expect(empty).not.toHaveProperty('waiting');
+
+    // A record in a shard that no slice stands for may be of any window.
+    world.append(3, flight(1_500, 'LAX', 1));
+    const question = { ...ended, limit: '1' };
+    const first = await answerOf(queries, 'by_route', question);
+    const next = { ...question, next: first.next as string };
+    const pages = [first, await answerOf(queries, 'by_route', next)];
+    pages.push(await answerOf(world.newQueries({ shards }), 'by_route', next));
+    for (const page of pages) {
+      expect(page).toMatchObject({
+        watermark: null,
+        complete: false,
+        exempt: ['slice-000000000002'],
+        waiting: ['slice-000000000003'],
+      });
+      expect(page.rows.map(({ closed }) => closed)).toEqual([false]);
+    }
+  });
+
+  it('says nothing of windows where the stream does not say which shards it has, or what one holds', async () => {
+    await world.deliver(0, flight(30_000, 'LAX', 5));
+    await world.deliver(1, flight(30_000, 'LAX', 5));
+    const busy = async () => {
+      throw new TransientFault('the stream is busy');
+    };
+    const unlisted = await answerOf(world.newQueries({ shards: { shardIds: busy } }), 'by_route');
+    expect(unlisted).toMatchObject({ watermark: null, complete: false, listed: false });
+    expect(unlisted.rows.map(plainRow)).toEqual(groupedRows('by_route', world.flights()));
+
+    await world.openSlice(2);
+    for (const readAfter of [
+      busy,
+      async () => ({ outcome: 'records' as const, records: [], reachedTip: false }),
+    ]) {
+      const answer = await answerOf(world.newQueries({ source: { readAfter } }), 'by_route');
+      expect(answer).toMatchObject({ watermark: null, waiting: ['slice-000000000002'] });
+    }
+  });
+
+  it('takes a shard without a slice for empty where the stream has nothing left of it', async () => {
+    const shards = { shardIds: async () => [0, 1, 2].map(shardIdOf) };
+    const trimmedTo = (oldest: Position | null): RecordSource => ({
+      readAfter: async () => ({ outcome: 'trimmed', oldest }),
+    });
+    const gone = world.newQueries({ shards, source: trimmedTo(null) });
+    expect(await answerOf(gone, 'by_route')).toMatchObject({ exempt: ['slice-000000000002'] });
+    const left = world.newQueries({ shards, source: trimmedTo({ ...START, sequenceNumber: '7' }) });
+    expect(await answerOf(left, 'by_route')).toMatchObject({ waiting: ['slice-000000000002'] });
   });
 
   it('calls rows closed once the watermark of every slice has reached their end, not before', async () => {
@@ -168,6 +238,7 @@ describe('the answer of a view', () => {
     const answer = await answerOf(new QueryWorld().queries, 'by_origin');
     expect(answer).toEqual({
       view: 'by_origin',
+      zone: 'UTC',
       watermark: null,
       complete: true,
       gaps: [],
@@ -206,12 +277,7 @@ describe('the answer of a view', () => {
   });
 
   it('says so when there are more rows and too many slices for a next', async () => {
-    const { parts, ...rest } = await new Snapshots(
-      plan,
-      world.heads,
-      world.blobs,
-      world.source,
-    ).newest();
+    const { parts, ...rest } = await new Snapshots(plan, world.ports).newest();
     const asked = parseViewRequest(plan, 'by_origin', [['limit', '1']]);
     const [part] = parts;
     if (!asked.ok || part === undefined) throw new Error('no question');
@@ -220,10 +286,15 @@ describe('the answer of a view', () => {
       isLost: () => false,
     });
     const answerOfSlices = (count: number) => {
-      const many = Array.from({ length: count }, () => part);
+      const many = Array.from({ length: count }, (_, index) => ({
+        ...part,
+        pinned: { ...part.pinned, sliceId: sliceIdOf(shardIdOf(index)), epoch: 1 + index * 7 },
+      }));
       return viewAnswer(plan, asked.value, { ...rest, parts: many }, page, 0);
     };
-    expect(answerOfSlices(100).next?.length).toBeLessThan(TOKEN_LENGTH_MAX);
-    expect(() => answerOfSlices(500)).toThrow('A next for 500 slices does not fit an address.');
+    expect(answerOfSlices(2_000).next?.length).toBeLessThan(TOKEN_LENGTH_MAX);
+    expect(() => answerOfSlices(5_000)).toThrow(
+      'A next for 5000 slices and a key of 5 bytes does not fit an address.',
+    );
   });
 });

@@ -6,6 +6,7 @@ import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../../../core/definition/pipeline-json.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
 import { planToJson } from '../../../core/definition/plan-json.ts';
+import { nonceByte } from '../../../core/query/snapshot-token.ts';
 import { type ViewAnswer, viewAnswer } from '../../../core/query/view-answer.ts';
 import { parseViewRequest } from '../../../core/query/view-request.ts';
 import { readRows } from '../../../core/query/view-rows.ts';
@@ -66,16 +67,14 @@ async function answerOf(world: TaskWorld, plan: Plan, view: string, start?: stri
   const checkpoint = await restore(plan, head, world.blobs);
   const asked = parseViewRequest(plan, view, start === undefined ? [] : [['start', start]]);
   if (!asked.ok) throw new Error(asked.problem.detail);
-  const { status, base, delta } = head;
-  const part = {
-    shardId: SHARD,
-    pinned: { sliceId: SLICE, status, waits: false, base, delta },
-    checkpoint,
-  };
+  const { status, epoch } = head;
+  const pinned = { sliceId: SLICE, status, waits: false, epoch, nonceByte: nonceByte(head.delta) };
+  const part = { shardId: SHARD, pinned, checkpoint };
   const reading = { runs: new RunCache(world.blobs), isLost: () => true };
   const page = await readRows(asked.value, [part], reading);
   const { watermarkMs } = checkpoint.image.progress;
-  const snapshot = { parts: [part], watermarkMs, exempt: [], revision: 1, isOpen: true };
+  const told = { exempt: [], waiting: [], isListed: true, isOpen: true, fingerprint: '' };
+  const snapshot = { ...told, parts: [part], watermarkMs, revision: 1 };
   return viewAnswer(plan, asked.value, snapshot, page, 0);
 }
 

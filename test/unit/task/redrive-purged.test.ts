@@ -1,5 +1,5 @@
 /** Records whose bytes are gone: purged by a person, or brought back so long ago that no fallback can undo it. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Purges } from '../../../core/query/purge.ts';
 import { parseRecordChoice } from '../../../core/query/quarantine-body.ts';
 import { Queries } from '../../../core/query/queries.ts';
@@ -8,7 +8,7 @@ import { BROKEN, begun, LATE, type RedriveWorld, WHOLE } from './redrive-fixture
 import { PLENTY } from './task-fixture.ts';
 
 async function purge(world: RedriveWorld, body: object) {
-  const choice = parseRecordChoice(body);
+  const choice = parseRecordChoice(body, smallPlan.zone);
   if (!choice.ok) throw new Error(choice.problem.detail);
   const queries = new Queries(smallPlan, world.ports);
   const purged = await new Purges(queries, world.ports).purge(choice.value);
@@ -76,4 +76,16 @@ it('what came back is kept while a fallback can undo it, and then no longer', as
   await task.tick(PLENTY);
   expect(await world.outcomeOf(again)).toEqual({ redriven: [WHOLE], refused: [] });
   await world.expectRedriven([WHOLE], 27);
+});
+
+describe('a choice of quarantined records', () => {
+  it('takes times without offset in the zone of the pipeline', () => {
+    const body = { from: '2026-06-15', to: '2026-06-16T12:00' };
+    const selection = {
+      reason: null,
+      fromMs: Date.parse('2026-06-15T00:00+02:00'),
+      toMs: Date.parse('2026-06-16T12:00+02:00'),
+    };
+    expect(parseRecordChoice(body, 'Europe/Berlin')).toMatchObject({ value: { selection } });
+  });
 });

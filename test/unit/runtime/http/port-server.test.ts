@@ -389,6 +389,46 @@ describe('one port', () => {
     expect(`${data}`).toContain('403 Forbidden');
   });
 
+  it.each([
+    ['two hosts', ['host: localhost', 'host: evil.example']],
+    ['two hosts, the foreign one first', ['host: evil.example', 'Host: localhost']],
+    ['the same host twice', ['host: localhost', 'HOST: localhost']],
+    ['two origins', ['host: localhost', 'origin: http://localhost', 'origin: http://evil.example']],
+    ['two sites', ['host: localhost', 'sec-fetch-site: same-origin', 'sec-fetch-site: none']],
+    ['two types', ['host: localhost', 'content-type: application/json', 'content-type: text/a']],
+    // These two the parser of Node refuses itself.
+    ['two lengths', ['host: localhost', 'content-length: 2', 'content-length: 2']],
+    ['a length and chunks', ['host: localhost', 'content-length: 2', 'transfer-encoding: chunked']],
+  ])('refuses %s with 400, and serves nothing', async (_, headers) => {
+    const served = vi.fn(health.handle);
+    const { port } = await listen([
+      { ...health, handle: served },
+      { ...echo, path: '/healthz', handle: served },
+    ]);
+    for (const method of ['GET', 'POST']) {
+      const socket = net.connect(port, '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      socket.write(`${method} /healthz HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n{}`);
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      expect(`${data}`).toMatch(/^HTTP\/1\.1 400 /);
+    }
+    expect(served).not.toHaveBeenCalled();
+  });
+
+  it('refuses a target that is no path, and two hosts of HTTP/2', async () => {
+    const { port } = await listen([health]);
+    const absolute = await request1(port, { path: `http://localhost:${port}/healthz` });
+    expect(absolute).toMatchObject({ status: 400, body: expect.stringContaining('is no path') });
+    const own = `127.0.0.1:${port}`;
+    const differing = await request2(port, {
+      path: '/healthz',
+      headers: { ':authority': own, host: 'localhost' },
+    });
+    expect(differing).toMatchObject({ status: 400, body: expect.stringContaining('two hosts') });
+    const same = { ':authority': own, host: own };
+    expect((await request2(port, { path: '/healthz', headers: same })).status).toBe(200);
+  });
+
   it('asks clients to come again when bodies take too much memory together', async () => {
     const { port } = await listen([{ ...echo, bodyBytesMax: 10_000 }], { bodiesBytesMax: 5_000 });
     const headers = { 'content-type': 'application/json' };

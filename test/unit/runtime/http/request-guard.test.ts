@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type GuardedRequest, refusalOf } from '../../../../runtime/http/request-guard.ts';
+import {
+  type GuardedRequest,
+  refusalOf,
+  repeatedHeaders,
+} from '../../../../runtime/http/request-guard.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -12,6 +16,7 @@ function refusal(request: Partial<GuardedRequest>, allowHosts = NONE) {
       origin: undefined,
       fetchSite: undefined,
       contentType: undefined,
+      repeated: [],
       ...request,
     },
     allowHosts,
@@ -52,8 +57,16 @@ describe('the guard of hosts', () => {
     });
   });
 
-  it('refuses when one of several names is foreign, or there is none', () => {
-    expect(refusal({ authorities: ['localhost', 'example.com'] })?.code).toBe('host-not-allowed');
+  it('refuses two names that differ, one that is foreign, and none', () => {
+    for (const authorities of [
+      ['localhost', 'example.com'],
+      ['localhost:4580', 'localhost'],
+      ['localhost', '127.0.0.1'],
+    ]) {
+      expect(refusal({ authorities })).toMatchObject({ status: 400, code: 'hosts-differ' });
+    }
+    expect(refusal({ authorities: ['localhost:1', 'LOCALHOST:1'] })).toBeNull();
+    expect(refusal({ authorities: ['example.com', 'example.com'] })?.code).toBe('host-not-allowed');
     expect(refusal({ authorities: [] })?.code).toBe('host-missing');
   });
 
@@ -111,5 +124,23 @@ describe('the guard of content types', () => {
   it('asks for none outside the API and for none of a GET', () => {
     expect(post('/', 'application/x-amz-json-1.1')).toBeNull();
     expect(refusal({ method: 'GET', path: '/v1/status' })).toBeNull();
+  });
+});
+
+describe('the guard of what is ambiguous', () => {
+  it('refuses what is said twice, and what is no path', () => {
+    expect(refusal({ repeated: ['host'] })).toMatchObject({ status: 400, code: 'repeated-header' });
+    for (const path of ['http://localhost:4580/v1/status', 'localhost:4580', '*', '']) {
+      expect(refusal({ path })).toMatchObject({ status: 400, code: 'wrong-target' });
+    }
+  });
+
+  it('knows which headers must not be repeated, in any case', () => {
+    const twice = (name: string) => repeatedHeaders([name, 'a', 'x', 'y', name.toUpperCase(), 'a']);
+    for (const name of ['host', 'origin', 'content-type', 'content-length', 'sec-fetch-site']) {
+      expect(twice(name)).toEqual([name]);
+    }
+    expect(twice('accept')).toEqual([]);
+    expect(repeatedHeaders(['Host', 'a', 'Origin', 'b'])).toEqual([]);
   });
 });

@@ -41,6 +41,7 @@ class Trial {
 
   options(overrides: Partial<RedriveRouteOptions> = {}): RedriveRouteOptions {
     return {
+      zone: () => 'Europe/Berlin',
       invoke: async (payload) => {
         if (payload.redrive === 'outcome') {
           return this.outcomes.length > 1 ? this.outcomes.shift() : this.outcomes[0];

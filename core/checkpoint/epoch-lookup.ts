@@ -1,0 +1,98 @@
+/**
+ * An epoch that was current once, found again by its number: out of what HEAD names, or else among the blobs that are there,
+ * for as long as retention keeps them.
+ *
+ * Numbers are never used twice, but a flip that lost its race leaves a delta under the number that the winner took: `isMeant`
+ * tells them apart.
+ */
+import { type BlobStores, blobNames, MissingBlob, readBlob, referenceOf } from './blobs.ts';
+import { type Delta, decodeDelta } from './delta.ts';
+import type { Head } from './head.ts';
+import { type BlobName, type BlobReference, blobKey, deltaOf, sameBlob } from './names.ts';
+import type { EpochReference } from './restore.ts';
+
+type IsMeant = (name: BlobName) => boolean;
+
+/** What `load` needs to build the epoch's image; null if it is not there, or no longer. */
+export async function findEpoch(
+  head: Head,
+  epoch: number,
+  isMeant: IsMeant,
+  stores: BlobStores,
+): Promise<EpochReference | null> {
+  const { sliceId } = head;
+  if (epoch === 0) return { sliceId, base: null, delta: null };
+  if (head.delta?.epoch === epoch) {
+    return isMeant(head.delta) ? { sliceId, base: head.base, delta: head.delta } : null;
+  }
+  const reference =
+    (await findInChain(head, epoch, isMeant, stores)) ??
+    (await findStored(sliceId, epoch, isMeant, stores));
+  if (reference === null) return null;
+  const delta = await readDelta(sliceId, reference, stores);
+  const base = delta === null ? null : await findBase(head, delta, reference, stores);
+  return base === null ? null : { sliceId, base: base.reference, delta: reference };
+}
+
+/** HEAD's delta names those before it, back to the newest base. */
+async function findInChain(
+  { sliceId, delta }: Head,
+  epoch: number,
+  isMeant: IsMeant,
+  stores: BlobStores,
+): Promise<BlobReference | null> {
+  const newest = delta === null ? null : await readDelta(sliceId, delta, stores);
+  return newest?.predecessors.find((each) => each.epoch === epoch && isMeant(each)) ?? null;
+}
+
+async function findStored(
+  sliceId: string,
+  epoch: number,
+  isMeant: IsMeant,
+  stores: BlobStores,
+): Promise<BlobReference | null> {
+  for (const place of ['item', 'object'] as const) {
+    const store = place === 'item' ? stores.items : stores.objects;
+    for await (const name of blobNames(store, sliceId, 'delta')) {
+      if (name.epoch !== epoch || !isMeant(name)) continue;
+      const bytes = await store.read(blobKey(sliceId, name));
+      if (bytes !== null) return referenceOf(name, place, bytes);
+    }
+  }
+  return null;
+}
+
+/** The newest base of the delta's chain; `reference: null` where the chain goes back to the first epoch without one. */
+async function findBase(
+  head: Head,
+  { predecessors, manifest }: Delta,
+  reference: BlobReference,
+  stores: BlobStores,
+): Promise<{ reference: BlobReference | null } | null> {
+  const { sliceId } = head;
+  const chain: BlobName[] = [...predecessors, reference];
+  const isOfChain = (base: BlobName) => chain.some((delta) => sameBlob(delta, deltaOf(base)));
+  if (head.base !== null && isOfChain(head.base)) return { reference: head.base };
+  let newest: BlobName | null = manifest === null ? null : { ...reference, kind: 'base' };
+  if (newest === null) {
+    for await (const name of blobNames(stores.objects, sliceId, 'base')) {
+      if (isOfChain(name) && name.epoch > (newest?.epoch ?? 0)) newest = name;
+    }
+  }
+  if (newest === null) return chain[0]?.epoch === 1 ? { reference: null } : null;
+  const bytes = await stores.objects.read(blobKey(sliceId, newest));
+  return bytes === null ? null : { reference: referenceOf(newest, 'object', bytes) };
+}
+
+async function readDelta(
+  sliceId: string,
+  reference: BlobReference,
+  stores: BlobStores,
+): Promise<Delta | null> {
+  try {
+    return decodeDelta(await readBlob(stores, sliceId, reference), sliceId, reference);
+  } catch (fault) {
+    if (fault instanceof MissingBlob) return null;
+    throw fault;
+  }
+}
