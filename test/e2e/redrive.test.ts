@@ -59,14 +59,14 @@ describe('tidemark redrive', () => {
     writePipeline(dev.folder, COUNTED);
     await dev.prints('stdout', /plan 2 /);
 
-    // Another view of the same name: it begins here.
+    // The view goes on with what it has counted.
     expect(await redrive(first)).toEqual({
       code: 0,
       answer: { redriven: [first], refused: [], pending: [] },
     });
     const { code, stdout } = await dev.command('redrive', '--reason', 'wrong-type');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2 redriven\n' });
-    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 3 });
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 8, south: 5 });
     expect(await quarantinedIds()).toEqual([]);
 
     // Asked again they are back already, and count no second time.
@@ -74,7 +74,7 @@ describe('tidemark redrive', () => {
     expect(again.code).toBe(0);
     expect(again.answer.refused).toEqual([]);
     expect([...again.answer.redriven].sort()).toEqual([first, ...others]);
-    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 3 });
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 8, south: 5 });
     const { json } = await dev.call('/v1/status');
     expect(json).toMatchObject({ records: { folded: 13, quarantined: 0 } });
     expect(dev.stderr).toBe('');
@@ -84,7 +84,7 @@ describe('tidemark redrive', () => {
     const { code, stdout } = await dev.command('redrive', '--reason', 'wrong-type');
 
     expect(code).toBe(0);
-    expect(stdout).toBe('nothing in the quarantine has this reason\n');
+    expect(stdout).toBe('nothing in the quarantine is selected\n');
   });
 
   it.each([
@@ -94,7 +94,27 @@ describe('tidemark redrive', () => {
     const { code, stderr } = await dev.command('redrive', ...args);
 
     expect(code).toBe(2);
-    expect(stderr).toContain('name ids, or a --reason, one of them');
+    expect(stderr).toContain('name ids, or at least one of --reason, --from and --to');
+  });
+
+  it('takes bounds of arrival, and purges what is not wanted back', async () => {
+    const after = await put(dev, [{ ...order('w', 'north', 0), shop: {} }]);
+    await groups(dev, 'by_shop', 'orders', after);
+    const [id = ''] = await quarantinedIds();
+    const past = await redrive('--to', '2020-01-01T00:00:00Z');
+    expect(past).toEqual({ code: 0, answer: { redriven: [], refused: [], pending: [] } });
+    const { code, stdout } = await dev.command(
+      'quarantine',
+      'purge',
+      '--from',
+      '2020-01-01T00:00:00Z',
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '1 purged\n' });
+    expect(await quarantinedIds()).toEqual([]);
+    const gone = await redrive(id);
+    expect(gone.answer.refused).toEqual([
+      { id, reason: 'it was purged: its bytes are no longer kept' },
+    ]);
   });
 
   it('refuses what is no id', async () => {

@@ -15,7 +15,7 @@ describe('a redrive in a world of one slice', () => {
 describe('a recovery in a world of one slice', () => {
   it('survives every fault at every port call', async () => {
     const { statesSeen } = await runWithoutFaults('a recovery');
-    expect(statesSeen).toContain('RECOVERING 0');
+    expect(statesSeen).toContain('RECOVERING 1');
     expect(await runWithEachFault('a recovery')).toBeGreaterThan(150);
   });
 });
