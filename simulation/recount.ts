@@ -34,7 +34,7 @@ export type RecordClass = keyof RecordCounts;
 export interface ShardRecount {
   /** −Infinity before the first record. */
   readonly watermarkMs: number;
-  /** The latest time of a record that was sound and no duplicate; −Infinity before the first. */
+  /** The latest time of a record that was sound and no duplicate, since times are read as they are; −Infinity before the first. */
   readonly newestMs: number;
   readonly counts: RecordCounts;
   /** Every record that was ever put aside, by `recordId`: why. Redriven ones stay listed. */
@@ -155,7 +155,9 @@ class Recount implements ShardRecount {
   readonly quarantined = new Map<string, string>();
   readonly redriven = new Map<string, RecordClass>();
   #views: RecountViews;
-  #count = 0;
+  #newestArrivalMs = Number.NEGATIVE_INFINITY;
+  /** The newest arrival of what was folded while times were read otherwise. */
+  #otherArrivalMs = Number.NEGATIVE_INFINITY;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -174,8 +176,11 @@ class Recount implements ShardRecount {
 
   /** What means the same goes on, all else begins here; every policy holds from here on. */
   adopt(plan: Plan): void {
-    const fromMs = this.#count === 0 ? Number.NEGATIVE_INFINITY : this.newestMs + 1;
-    this.#views = viewsUnder(plan, this.#views, fromMs);
+    if (timesOf(plan) !== timesOf(this.#plan)) {
+      this.#otherArrivalMs = this.#newestArrivalMs;
+      this.newestMs = Number.NEGATIVE_INFINITY;
+    }
+    this.#views = viewsUnder(plan, this.#views, this.#beginsMs(plan));
     const [before, after] = [this.#plan.dedupe, plan.dedupe];
     const isSameId =
       before !== null && after !== null && before.path.join('\0') === after.path.join('\0');
@@ -194,8 +199,16 @@ class Recount implements ShardRecount {
     const { watermarkMs, newestMs } = this;
     const fate = this.#foldAny(record, condemned);
     this.counts[fate.outcome]++;
-    this.#count++;
+    this.#newestArrivalMs = Math.max(this.#newestArrivalMs, record.arrivalMs);
     return { reason: null, judged: null, lateFor: [], ...fate, record, watermarkMs, newestMs };
+  }
+
+  /** What begins under a plan lacks no record of this time or later. */
+  #beginsMs({ time, skewMs }: Plan): number {
+    const others = this.#otherArrivalMs;
+    if (others === Number.NEGATIVE_INFINITY) return this.newestMs + 1;
+    if (time !== null && skewMs === null) return Number.POSITIVE_INFINITY;
+    return Math.max(this.newestMs, others + (skewMs ?? 0)) + 1;
   }
 
   #foldAny(logged: LoggedRecord, condemned: string | undefined): Outcome {
@@ -323,4 +336,9 @@ class Recount implements ShardRecount {
     const known = this.#idCountedFromMs.get(id) ?? Number.NEGATIVE_INFINITY;
     this.#idCountedFromMs.set(id, Math.max(known, fromMs));
   }
+}
+
+/** How a plan reads a record's time, as text. */
+function timesOf({ time, zone }: Plan): string {
+  return time === null ? 'arrival' : JSON.stringify([time.path, time.unitMs, zone]);
 }

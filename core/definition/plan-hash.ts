@@ -7,8 +7,10 @@
  *   windows, the field, unit and zone of the time count too. What each aggregate keeps is known by its kind and field apart
  *   from it (`ViewPlan.columns`). All else is policy: skew, earliest, lateness, late, idle, dedupe, names, order and ranks
  *   hold from a switch on and cost no state.
+ * - The time's covers how a time is read out of a record: under another one the same record has another time.
  */
 import { hashTextHex } from '../hash.ts';
+import { formatFieldPath } from './field-path.ts';
 import {
   canonicalJson,
   type PlanMeaning,
@@ -25,6 +27,13 @@ export function planHash(plan: PlanMeaning): string {
 /** 32 hex digits of what an entry of the view stands for. */
 export function viewHash(plan: PlanMeaning, view: ViewMeaning): string {
   return hashTextHex(`view 2 ${canonicalJson(viewMeaning(plan, view))}`);
+}
+
+/** 16 hex digits of how records get their times. Arrival times are the same in every zone. */
+export function timeHash({ time, zone }: Pick<PlanMeaning, 'time' | 'zone'>): string {
+  const { path, unitMs } = time ?? {};
+  const meaning = path === undefined ? null : [formatFieldPath(path), unitMs, zone];
+  return hashTextHex(`time 1 ${JSON.stringify(meaning)}`).slice(0, 16);
 }
 
 /** What the hash of a view covers. */

@@ -2,7 +2,7 @@
  * What becomes of the state of each view when one plan takes the place of another, for a person: before it is done, and when.
  */
 import type { Plan, ViewPlan } from './plan.ts';
-import { viewMeaning } from './plan-hash.ts';
+import { timeHash, viewMeaning } from './plan-hash.ts';
 import { planToJson } from './plan-json.ts';
 import { columnId, matchViews } from './view-match.ts';
 
@@ -24,6 +24,8 @@ export interface ViewFate {
   readonly ends?: readonly string[];
   /** Why one of this name begins anew. */
   readonly because?: readonly string[];
+  /** Of one that begins: nothing bounds the times of the records before it, so no window of it is known to be whole. */
+  readonly neverWhole?: true;
 }
 
 /** `resumes`: what is not kept goes on from where `after` was left. */
@@ -34,7 +36,12 @@ export function viewFates(before: Plan, after: Plan, resumes: boolean): ViewFate
     if (from === undefined) {
       if (resumes) return { view: view.name, fate: 'resumed' };
       const because = reasonsOf(before, after, view);
-      return { view: view.name, fate: 'begins', ...(because.length === 0 ? {} : { because }) };
+      return {
+        view: view.name,
+        fate: 'begins',
+        ...(because.length === 0 ? {} : { because }),
+        ...(isNeverWhole(before, after, view) ? { neverWhole: true } : {}),
+      };
     }
     const begins = aggregatesBeside(from, view);
     if (resumes && begins.length > 0) return { view: view.name, fate: 'resumed' };
@@ -51,10 +58,18 @@ export function viewFates(before: Plan, after: Plan, resumes: boolean): ViewFate
   return [...fates, ...left.map(({ name }): ViewFate => ({ view: name, fate: 'left' }))];
 }
 
+function isNeverWhole(before: Plan, after: Plan, { window }: ViewPlan): boolean {
+  const isOtherTime = timeHash(before) !== timeHash(after);
+  return window.kind !== 'all' && isOtherTime && after.time !== null && after.skewMs === null;
+}
+
+const NEVER_WHOLE =
+  "no window of it is known to be whole, as with time.skew 'none' records before the switch may be of any time: give time.skew a value in this change";
 const ROLLBACK = 'its state is kept for 24 h, so that a rollback goes on from there';
 
 /** One line: `by_shop keeps its state; aggregate 'worst' begins at the switch`. */
-export function describeFate({ view, fate, formerName, begins, ends, because }: ViewFate): string {
+export function describeFate(described: ViewFate): string {
+  const { view, fate, formerName, begins, ends, because, neverWhole } = described;
   switch (fate) {
     case 'kept': {
       const was = formerName === undefined ? '' : ` (it was '${formerName}')`;
@@ -68,7 +83,8 @@ export function describeFate({ view, fate, formerName, begins, ends, because }: 
       return `${view} goes on from where it was left, and folds again what came since`;
     case 'begins': {
       const why = because === undefined ? '' : `, because ${because.join(' and ')} changed`;
-      return `${view} begins where each slice is now${why}, and is incomplete before`;
+      const line = `${view} begins where each slice is now${why}, and is incomplete before`;
+      return neverWhole ? `${line}; ${NEVER_WHOLE}` : line;
     }
     case 'left':
       return `${view}, as it was: ${ROLLBACK}`;

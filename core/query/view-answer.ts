@@ -50,7 +50,8 @@ export interface ViewAnswer {
   readonly complete: boolean;
   /**
    * By aggregate that was not there from the start of the stream: windows that begin at this time or later (ISO 8601) have
-   * all of their records in it; null while a slice has not gone over to the plan that has it.
+   * all of their records in it; null while a slice has not gone over to the plan that has it, and where nothing bounds the
+   * times of the records before it.
    */
   readonly wholeSince?: Readonly<Record<string, string | null>>;
   readonly gaps: readonly never[];

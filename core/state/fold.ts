@@ -61,6 +61,7 @@ export class RecordFold {
       sequenceNumber: record.sequenceNumber,
       subSequence: record.subSequence,
     };
+    progress.newestArrivalMs = Math.max(progress.newestArrivalMs, record.arrivalMs);
     progress.digest.add(record, this.#digestSeed);
     progress.counts[outcome]++;
   }

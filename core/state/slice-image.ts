@@ -8,6 +8,7 @@
 import { assert } from '../assert.ts';
 import { type ByteReader, ByteWriter } from '../bytes.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { timeHash } from '../definition/plan-hash.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
@@ -72,7 +73,7 @@ export class SliceImage {
   readonly lives: (ViewLife | null)[];
   /** What the ids are kept by: that of the plan, or of what was stored last by another one. */
   dedupe: DedupePolicy | null;
-  progress: FoldProgress = noProgress();
+  progress: FoldProgress;
 
   #closedBytes = 0;
   /** It held nothing before the change that is applied now: whatever lives that one names may begin here. */
@@ -87,6 +88,7 @@ export class SliceImage {
     this.recentLedger = new RecentLedger(this.closed.at(-1) as ClosedEntry[]);
     this.lives = [...plan.views.map(firstLife), LIVING_LEDGER.life];
     this.dedupe = dedupePolicyOf(plan);
+    this.progress = noProgress(plan);
   }
 
   get entryCount(): number {
@@ -147,9 +149,8 @@ export class SliceImage {
 
   /** Views and columns that the stored state did not have begin here, in the epoch that is about to be written. */
   adoptPlan(epoch: number): void {
-    const { newestMs, digest, watermarkMs } = this.progress;
-    const coveredFromMs = digest.count === 0 ? Number.NEGATIVE_INFINITY : newestMs + 1;
-    const begins: ColumnLife = { since: epoch, coveredFromMs };
+    this.#adoptTimes();
+    const begins: ColumnLife = { since: epoch, coveredFromMs: this.#coveredFromMs() };
     for (const [index, { columns }] of this.plan.views.entries()) {
       const life = this.lives[index] ?? null;
       this.lives[index] =
@@ -157,7 +158,7 @@ export class SliceImage {
           ? { since: epoch, ordinal: index, columns: columns.map(() => begins) }
           : { ...life, columns: life.columns.map((column) => column ?? begins) };
     }
-    this.#adoptDedupe(dedupePolicyOf(this.plan), watermarkMs);
+    this.#adoptDedupe(dedupePolicyOf(this.plan), this.progress.watermarkMs);
   }
 
   /** The views in their lives. Asked of a whole image only. */
@@ -365,6 +366,24 @@ export class SliceImage {
     // Ids of another field are no use to this plan.
     const into = isWanted ? this.dedupeIds : new DedupeIds();
     into.decode(ids, this.progress.watermarkMs - (stored?.withinMs ?? 0));
+  }
+
+  /** Where times are read in another way from here on, those that were read until here say nothing of what is missing. */
+  #adoptTimes(): void {
+    const own = timeHash(this.plan);
+    const { timeHash: former, newestArrivalMs } = this.progress;
+    if (former === own) return;
+    this.progress.timeHash = own;
+    this.progress.otherTimesUntilMs = newestArrivalMs;
+    this.progress.newestMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** No record until here has a time from then on: by its time where that was read, otherwise by its arrival and the skew. */
+  #coveredFromMs(): number {
+    const { newestMs, otherTimesUntilMs } = this.progress;
+    if (otherTimesUntilMs === Number.NEGATIVE_INFINITY) return newestMs + 1;
+    const aheadMs = this.plan.time === null ? 0 : (this.plan.skewMs ?? Number.POSITIVE_INFINITY);
+    return Math.max(newestMs, otherTimesUntilMs + aheadMs) + 1;
   }
 
   /** Another way to know duplicates holds from here on: ids of the same field stay, and what has expired until here is gone. */

@@ -1,7 +1,8 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · shard time · digest · counts · views · entries of each view · dedupe · quarantined
+ *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · views · entries of each view ·
+ *   dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
@@ -11,6 +12,7 @@
 import { type ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
+import { timeHash } from '../definition/plan-hash.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { isSequenceNumber, type Position, START } from '../position.ts';
 import { addCounts, decodeCounts, encodeCounts, noRecords, type RecordCounts } from './counters.ts';
@@ -32,9 +34,15 @@ export interface FoldProgress {
   position: Position;
   /** −Infinity before the first record with a time. */
   watermarkMs: number;
-  /** The latest event time of a record that was judged; −Infinity before the first. */
+  /** The latest event time of a record that was judged since times are read as they are; −Infinity before the first. */
   newestMs: number;
   shardTime: ShardTime;
+  /** The latest arrival time of a record, whatever became of it; −Infinity before the first. */
+  newestArrivalMs: number;
+  /** How times are read: see `timeHash`. */
+  timeHash: string;
+  /** Records that arrived later than this had their times read as they are now. −Infinity: all had. */
+  otherTimesUntilMs: number;
   digest: Digest;
   counts: RecordCounts;
 }
@@ -154,12 +162,17 @@ export function checkedPosition(position: Position): Position {
   return position;
 }
 
+const TIME_HASH_BYTES = 8;
+
 function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   encodePosition(progress.position, writer);
   writer.f64(progress.watermarkMs);
   writer.f64(progress.newestMs);
   writer.f64(progress.shardTime.confirmedMs);
   writer.f64(progress.shardTime.claimedMs);
+  writer.f64(progress.newestArrivalMs);
+  writer.hex(progress.timeHash);
+  writer.f64(progress.otherTimesUntilMs);
   progress.digest.encode(writer);
   encodeCounts(progress.counts, writer);
 }
@@ -170,6 +183,9 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     watermarkMs: reader.f64(),
     newestMs: reader.f64(),
     shardTime: { confirmedMs: reader.f64(), claimedMs: reader.f64() },
+    newestArrivalMs: reader.f64(),
+    timeHash: reader.hex(TIME_HASH_BYTES),
+    otherTimesUntilMs: reader.f64(),
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
   };
@@ -249,13 +265,16 @@ export function dedupePolicyOf({ dedupe }: Plan): DedupePolicy | null {
   return { fieldText: formatFieldPath(dedupe.path), withinMs: dedupe.withinMs };
 }
 
-/** Before the first record. */
-export function noProgress(): FoldProgress {
+/** Of a slice that has folded nothing. */
+export function noProgress(plan: Plan): FoldProgress {
   return {
     position: START,
     watermarkMs: Number.NEGATIVE_INFINITY,
     newestMs: Number.NEGATIVE_INFINITY,
     shardTime: NO_HEARTBEAT,
+    newestArrivalMs: Number.NEGATIVE_INFINITY,
+    timeHash: timeHash(plan),
+    otherTimesUntilMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
     counts: noRecords(),
   };

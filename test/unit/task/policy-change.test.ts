@@ -17,7 +17,7 @@ import {
   rowId,
   type ShardRecount,
 } from '../../../simulation/recount.ts';
-import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
+import { randomLog, SHARD, SLICE, type SmallRecord, smallPlan } from '../../world/small-log.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
 const GRACE_MS = 60_000;
@@ -40,8 +40,12 @@ function withAggregates(changes: Record<string, object | undefined>): Plan {
 }
 
 /** 15 records under each of the plans, one after the other. */
-async function under(plans: readonly Plan[], knobs = {}): Promise<TaskWorld> {
-  const world = new TaskWorld(100, { rollbackGraceMs: GRACE_MS, ...knobs });
+async function under(
+  plans: readonly Plan[],
+  knobs = {},
+  log: ConstructorParameters<typeof TaskWorld>[0] = 100,
+): Promise<TaskWorld> {
+  const world = new TaskWorld(log, { rollbackGraceMs: GRACE_MS, ...knobs });
   for (const [index, plan] of plans.entries()) {
     world.clock.advance(GRACE_MS);
     await world.activate(plan);
@@ -62,10 +66,13 @@ function recountOf(world: TaskWorld, plans: readonly Plan[]): ShardRecount {
   });
 }
 
-async function answerOf(world: TaskWorld, plan: Plan, view: string, start?: string) {
+async function answerOf(world: TaskWorld, plan: Plan, view: string, start?: string, end?: string) {
   const head = await world.head();
   const checkpoint = await restore(plan, head, world.blobs);
-  const asked = parseViewRequest(plan, view, start === undefined ? [] : [['start', start]]);
+  const asked = parseViewRequest(plan, view, [
+    ...(start === undefined ? [] : [['start', start] as const]),
+    ...(end === undefined ? [] : [['end', end] as const]),
+  ]);
   if (!asked.ok) throw new Error(asked.problem.detail);
   const { status, epoch } = head;
   const pinned = { sliceId: SLICE, status, waits: false, epoch, nonceByte: nonceByte(head.delta) };
@@ -204,5 +211,115 @@ describe('a change of plan', () => {
       const answer = await answerOf(world, smallPlan, 'updated');
       expect(answer.wholeSince).toBeUndefined();
     }
+  });
+});
+
+describe('a change of how times are read', () => {
+  const SKEW_MS = 600_000;
+  /** Each has other times, too: one that is as far ahead of its arrival as it may be at most, and one of the year 2223. */
+  const log = randomLog(60, 5).map((record, index) => {
+    const seen = index < 25 ? 1_550_000 : 1_600_000;
+    return record === null ? null : ({ ...record, seen, far: 8e12 } as SmallRecord);
+  });
+  const seconds = planOf({ time: { ...small.time, unit: 's' } as never });
+  const seen = planOf({ time: { ...small.time, field: 'seen', skew: '10m' } as never });
+  const seenUnbounded = planOf({ time: { ...small.time, field: 'seen' } as never });
+  const far = planOf({ time: { ...small.time, field: 'far' } as never });
+  const elsewhere = planOf({ time: { ...small.time, zone: 'Asia/Tokyo', skew: '10m' } as never });
+  const onArrival = planOf({ time: { zone: 'UTC', lateness: '5s' } });
+
+  async function answerAfter(
+    plans: readonly Plan[],
+    start?: string,
+    end?: string,
+  ): Promise<ViewAnswer> {
+    const world = await under(plans, {}, log);
+    await expectAsRecounted(world, plans);
+    return answerOf(world, plans.at(-1) as Plan, 'updated', start, end);
+  }
+
+  const lastArrivalMs = (plans: readonly Plan[]) => 1_000_000 + (plans.length - 1) * 15 - 1;
+  const sinceOf = (answer: ViewAnswer) => [...new Set(Object.values(answer.wholeSince ?? {}))];
+  const iso = (ms: number) => new Date(ms).toISOString();
+
+  it.each<[string, readonly Plan[], number]>([
+    ['of the field', [smallPlan, seen], SKEW_MS],
+    ['of the zone', [smallPlan, elsewhere], SKEW_MS],
+    ['to the arrival', [smallPlan, onArrival], 0],
+    ['and back', [seen, smallPlan, seen], SKEW_MS],
+    ['from times that were far ahead', [far, seen], SKEW_MS],
+  ])(
+    '%s: whole is what begins after all that records before it may be of',
+    async (_, plans, aheadMs) => {
+      const wholeMs = lastArrivalMs(plans) + aheadMs + 1;
+      const answer = await answerAfter(plans);
+      expect(sinceOf(answer)).toEqual([iso(wholeMs)]);
+      for (const row of answer.rows) {
+        expect(row.partial !== undefined).toBe(Date.parse(row.window!.start) < wholeMs);
+      }
+    },
+  );
+
+  it('answers for a closed window that lacks records from before it are not complete', async () => {
+    const plans = [smallPlan, seen];
+    const lacking = await answerAfter(plans, iso(1_550_000), iso(1_560_000));
+    const counted = lacking.rows.reduce((sum, { values }) => sum + Number(values['records']), 0);
+    const ofTheWindow = log.slice(0, 25).filter((record) => record?.type === 'a');
+    expect(counted).toBeGreaterThan(0);
+    expect(counted).toBeLessThan(new Set(ofTheWindow.map((record) => record?.id)).size);
+    expect(lacking.rows.every(({ closed, partial }) => closed && partial !== undefined)).toBe(true);
+    expect(lacking.complete).toBe(false);
+  });
+
+  it('with skew none nothing is known to be whole, until it begins anew under a skew', async () => {
+    for (const plan of [seconds, seenUnbounded]) {
+      const answer = await answerAfter([smallPlan, plan], iso(9e12));
+      expect(sinceOf(answer)).toEqual([null]);
+      expect(answer.complete).toBe(false);
+    }
+    const { updated: _, ...others } = small.views;
+    const without = planOf({ time: seen.time && planToJson(seen).time!, views: others });
+    const plans = [smallPlan, seenUnbounded, without, seen];
+    expect(sinceOf(await answerAfter(plans))).toEqual([iso(1_000_000 + 14 + SKEW_MS + 1)]);
+    // A skew alone does not help: what began without one may lack what the skew would have refused.
+    expect(sinceOf(await answerAfter([smallPlan, seenUnbounded, seen]))).toEqual([null]);
+  });
+
+  it('an aggregate that is added later knows of it too', async () => {
+    const { time } = planToJson(seen);
+    const views = {
+      ...small.views,
+      updated: { ...updated!, aggregates: { n: { count: 'amount' } } },
+    };
+    const added = planOf({ time: time!, views } as never);
+    const plans = [smallPlan, withAggregates({}), added];
+    expect(sinceOf(await answerAfter(plans))).toEqual([iso(lastArrivalMs(plans) + SKEW_MS + 1)]);
+    const { aggregates } = updated!;
+    const more = { ...updated!, aggregates: { ...aggregates, known: { count: 'amount' } } };
+    const grown = planOf({ time: time!, views: { ...small.views, updated: more } } as never);
+    const { wholeSince } = await answerAfter([smallPlan, seen, grown]);
+    expect(wholeSince?.['known']).toBe(iso(lastArrivalMs([smallPlan, seen]) + SKEW_MS + 1));
+  });
+
+  it('counts from the newest arrival, also where arrivals go back', async () => {
+    const plans = [smallPlan, seen];
+    const world = new TaskWorld(log, { rollbackGraceMs: GRACE_MS });
+    const records = world.batch(0, 30).map((record, index) => {
+      return index === 14 ? { ...record, arrivalMs: 400_000 } : record;
+    });
+    for (const [index, plan] of plans.entries()) {
+      await world.activate(plan);
+      const task = world.task({}, { plan });
+      await task.deliver(records.slice(index * 15, index * 15 + 15), PLENTY);
+    }
+    const answer = await answerOf(world, seen, 'updated');
+    expect(sinceOf(answer)).toEqual([iso(1_000_000 + 13 + SKEW_MS + 1)]);
+  });
+
+  it('costs a view without windows nothing', async () => {
+    const world = await under([smallPlan, seen], {}, log);
+    const answer = await answerOf(world, seen, 'all_time');
+    expect(answer).toMatchObject({ complete: true });
+    expect(answer).not.toHaveProperty('wholeSince');
   });
 });
