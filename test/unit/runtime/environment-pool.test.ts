@@ -70,12 +70,12 @@ describe('an environment', () => {
 
   it.each([
     ['ends', { kind: 'exit' }, 'Exit', 'the environment ended with code 3'],
-    ['is out of time', { kind: 'spin' }, 'Timeout', 'no answer within 1000 ms'],
+    ['is out of time', { kind: 'spin' }, 'Timeout', 'no answer within 3000 ms'],
     ['is out of memory', { kind: 'eat' }, 'OutOfMemory', 'more than its 64 MiB'],
   ] as const)(
     'that %s takes only its own invocation with it',
     async (_, payload, name, message) => {
-      const pool = newPool({ timeoutMs: payload.kind === 'spin' ? 1_000 : 9_000 });
+      const pool = newPool({ timeoutMs: payload.kind === 'spin' ? 3_000 : 9_000 });
       await greet(pool);
       const lost = failureOf(invoke(pool, payload));
       const waiting = greet(pool);
