@@ -30,7 +30,7 @@ export default defineConfig({
     projects: [
       project('unit', 60_000),
       project('arch', 60_000),
-      project('property', 120_000),
+      project('property', 300_000),
       project('contract', 60_000),
       project('infra', 120_000, 2),
       project('sim', 120_000),

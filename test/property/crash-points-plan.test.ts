@@ -8,7 +8,7 @@ describe('a change of plan and a rollback in a world of one slice', () => {
     'a change of plan of what is not saved, and a redrive',
   ] as const)('survives every fault at every port call: %s', async (name) => {
     const { statesSeen, timelinesSeen } = await runWithoutFaults(name);
-    expect([...statesSeen]).toEqual(['OPEN 0', 'OPEN 1', 'RECOVERING 2', 'OPEN 2']);
+    expect([...statesSeen]).toEqual(['OPEN 1', 'OPEN 2', 'RECOVERING 3', 'OPEN 3']);
     expect([...timelinesSeen]).toEqual([0, 1]);
     expect(await runWithEachFault(name)).toBeGreaterThan(300);
   });
