@@ -102,25 +102,29 @@ function shardOf(partitionKey: string, shards: number): number {
   return Math.min(shards - 1, Math.floor((hash / 16 ** HEX_DIGITS) * shards));
 }
 
-/** Where the pipeline has `time.idle`: one before each record that ends a silence, and one after everything. */
+/**
+ * Where the pipeline has `time.idle`: some before each record that ends a silence, and after everything. The last of them
+ * counts, as the others confirm it.
+ */
 function withHeartbeats(plan: Plan, arrivals: readonly Arrival[], lastMs: number): Arrival[] {
   const { idleMs, latenessMs, views } = plan;
   if (idleMs === null) return [...arrivals];
   const data = Buffer.from(HEARTBEAT_TEXT);
-  const heartbeat = (arrivalMs: number): Arrival => ({
-    arrivalMs,
-    partitionKey: '-',
-    data,
-    index: -1,
-    aheadMs: 0,
-  });
+  const heartbeats = (lastArrivalMs: number): Arrival[] =>
+    [idleMs / 2, idleMs / 4, 0].map((beforeMs) => ({
+      arrivalMs: Math.floor(lastArrivalMs - beforeMs),
+      partitionKey: '-',
+      data,
+      index: -1,
+      aheadMs: 0,
+    }));
   const all: Arrival[] = [];
   for (const [place, arrival] of arrivals.entries()) {
     const before = arrivals[place - 1];
     const isSilent = before !== undefined && arrival.arrivalMs - before.arrivalMs > idleMs;
-    if (isSilent) all.push(heartbeat(arrival.arrivalMs - 1));
+    if (isSilent) all.push(...heartbeats(arrival.arrivalMs - 1));
     all.push(arrival);
   }
   const sizes = views.map(({ window }) => (window.kind === 'all' ? 0 : window.sizeMs));
-  return [...all, heartbeat(lastMs + idleMs + latenessMs + 2 * Math.max(...sizes))];
+  return [...all, ...heartbeats(lastMs + idleMs + latenessMs + 2 * Math.max(...sizes))];
 }
