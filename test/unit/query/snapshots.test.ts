@@ -100,6 +100,10 @@ describe('a snapshot', () => {
       expect(page).toMatchObject({ watermark: whole.watermark, exempt: whole.exempt });
       // At first only one slice moves on, within its chain; then both, past several bases.
       await world.deliver(0, ...someFlights(6 + moves.length, 2));
+      // At last further than the deltas reach that HEAD's own names.
+      for (let more = 0; moves.length === 4 && more < 24; more++) {
+        await world.deliver(0, ...someFlights(20 + more, 1));
+      }
       if (moves.length > 2) await world.deliver(1, ...someFlights(6 + moves.length, 2));
       moves.push((await world.head(0)).base?.epoch ?? 0);
     } while (next !== null);
