@@ -95,13 +95,19 @@ export function describeFate(described: ViewFate): string {
 export function describePolicies(before: Plan, after: Plan): string[] {
   const [was, is] = [policiesOf(before), policiesOf(after)];
   const changed = Object.keys(is).filter((name) => was[name] !== is[name]);
-  return changed.map((name) => {
+  const lines = changed.map((name) => {
     const line = `${name} holds from the switch on`;
     if (name !== 'dedupe.id') return line;
     return after.dedupe === null
       ? 'dedupe ends at the switch; ids that are known are forgotten'
       : `${line}: no id of before is known`;
   });
+  const matches = matchViews(before.views, after.views);
+  const others = after.views.filter(({ late }, index) => {
+    const former = before.views[matches[index] as number];
+    return former !== undefined && former.late !== late;
+  });
+  return [...lines, ...others.map(({ name }) => `late of ${name} holds from the switch on`)];
 }
 
 function policiesOf(plan: Plan): Readonly<Record<string, string | undefined>> {
@@ -112,7 +118,6 @@ function policiesOf(plan: Plan): Readonly<Record<string, string | undefined>> {
   }
   policies['dedupe.id'] = dedupe?.id;
   if (dedupe !== undefined) policies['dedupe.within'] = dedupe.within;
-  for (const { name, late } of plan.views) policies[`late of ${name}`] = late;
   return policies;
 }
 

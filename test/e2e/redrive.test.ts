@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { groups, manyOrders, ORDERS, order, put, writePipeline } from './orders.ts';
+import {
+  groups,
+  manyOrders,
+  ORDERS,
+  order,
+  put,
+  type ViewAnswer,
+  writePipeline,
+} from './orders.ts';
 import { cleanUp, Dev, newFolder } from './tidemark-process.ts';
 
 const folders: string[] = [];
@@ -8,6 +16,12 @@ let dev: Dev;
 
 /** Quarantined as long as the price is added; not when it is only counted. */
 const WRONG = ['x', 'y', 'z'].map((id) => ({ ...order(id, 'north', 0), price: 'free' }));
+/** Quarantined as long as there is a `skew`. */
+const AHEAD_MS = 3_600_000;
+const AHEAD = ['north', 'south'].map((shop) => {
+  return order(`ahead-${shop}`, shop, 2.25, new Date(Date.now() + AHEAD_MS).toISOString());
+});
+const ANY_TIME = { ...ORDERS, time: { ...ORDERS.time, skew: 'none' } };
 const COUNTED = {
   ...ORDERS,
   views: { by_shop: { groupBy: ['shop'], aggregates: { orders: { count: '*' } } } },
@@ -19,7 +33,7 @@ beforeAll(async () => {
   writePipeline(folder);
   dev = await Dev.start(folder, '--pipeline', 'shop.json', '--shards', '2');
   devs.push(dev);
-  const after = await put(dev, [...manyOrders('o', 10), ...WRONG]);
+  const after = await put(dev, [...manyOrders('o', 10), ...WRONG, ...AHEAD]);
   await groups(dev, 'by_shop', 'orders', after);
 });
 
@@ -41,7 +55,32 @@ async function quarantinedIds(): Promise<string[]> {
   return (JSON.parse(stdout) as { records: { id: string }[] }).records.map(({ id }) => id);
 }
 
+/** How many orders a view has counted, in all windows. */
+async function ordersIn(view: string): Promise<number> {
+  const { json } = await dev.call(`/v1/views/${view}`);
+  return (json as ViewAnswer).rows.reduce((sum, { values }) => sum + (values['orders'] ?? 0), 0);
+}
+
 describe('tidemark redrive', () => {
+  it('brings back what a policy refused once the policy is another, and every view keeps its state', async () => {
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 5, south: 5 });
+    writePipeline(dev.folder, ANY_TIME);
+    await dev.prints('stdout', /plan 2 [\s\S]*time\.skew holds from the switch on/);
+    expect(dev.stdout).toContain('by_shop keeps its state');
+    expect(dev.stdout).toContain('minutes keeps its state');
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 5, south: 5 });
+    expect(await ordersIn('minutes')).toBe(10);
+
+    const { code, stdout } = await dev.command('redrive', '--reason', 'too-far-in-the-future');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '2 redriven\n' });
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 6, south: 6 });
+    expect(await groups(dev, 'by_shop', 'revenue', [])).toEqual({ north: 9.75, south: 9.75 });
+    expect(await ordersIn('minutes')).toBe(12);
+    const { json } = await dev.call('/v1/views/by_shop');
+    expect(json).toMatchObject({ complete: true });
+    expect(json).not.toHaveProperty('wholeSince');
+  });
+
   it('refuses records that are still bad, with the reason, and leaves them where they are', async () => {
     const ids = await quarantinedIds();
     expect(ids).toHaveLength(3);
@@ -66,7 +105,7 @@ describe('tidemark redrive', () => {
     });
     const { code, stdout } = await dev.command('redrive', '--reason', 'wrong-type');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2 redriven\n' });
-    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 8, south: 5 });
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 9, south: 6 });
     expect(await quarantinedIds()).toEqual([]);
 
     // Asked again they are back already, and count no second time.
@@ -74,9 +113,9 @@ describe('tidemark redrive', () => {
     expect(again.code).toBe(0);
     expect(again.answer.refused).toEqual([]);
     expect([...again.answer.redriven].sort()).toEqual([first, ...others]);
-    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 8, south: 5 });
+    expect(await groups(dev, 'by_shop', 'orders', [])).toEqual({ north: 9, south: 6 });
     const { json } = await dev.call('/v1/status');
-    expect(json).toMatchObject({ records: { folded: 13, quarantined: 0 } });
+    expect(json).toMatchObject({ records: { folded: 15, quarantined: 0 } });
     expect(dev.stderr).toBe('');
   });
 

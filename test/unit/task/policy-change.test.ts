@@ -279,7 +279,8 @@ describe('a change of how times are read', () => {
   }
 
   const lastArrivalMs = (plans: readonly Plan[]) => 1_000_000 + (plans.length - 1) * 15 - 1;
-  const sinceOf = (answer: ViewAnswer) => [...new Set(Object.values(answer.wholeSince ?? {}))];
+  const sinceOf = ({ wholeSince = {} }: ViewAnswer) =>
+    [...new Set(Object.values(wholeSince))].map((at) => at && iso(Date.parse(at)));
   const iso = (ms: number) => new Date(ms).toISOString();
 
   it.each<[string, readonly Plan[], number]>([
