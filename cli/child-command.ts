@@ -12,11 +12,11 @@ export class ChildCommand {
   /** Its exit code. Rejects if it cannot be started. */
   readonly ended: Promise<number>;
 
-  constructor(command: readonly string[], variables: Readonly<Record<string, string | undefined>>) {
+  constructor(command: readonly string[], environment: NodeJS.ProcessEnv) {
     const [program = '', ...args] = command;
     this.#child = spawn(program, args, {
       stdio: 'inherit',
-      env: { ...process.env, ...variables },
+      env: environment,
     });
     this.ended = new Promise((resolve, reject) => {
       this.#child.once('error', (error) => reject(cannotRun(program, error)));
@@ -33,22 +33,6 @@ export class ChildCommand {
     else if (signal !== 'SIGINT' || !process.stdin.isTTY) this.#child.kill(signal);
   }
 }
-
-/** The variables by which AWS's SDKs and `tidemark` find the port. */
-export function portVariables(url: string, region: string): Record<string, string> {
-  return {
-    AWS_ENDPOINT_URL_KINESIS: url,
-    AWS_REGION: region,
-    AWS_DEFAULT_REGION: region,
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    TIDEMARK_QUERY_URL: url,
-    TIDEMARK_ADMIN_URL: url,
-  };
-}
-
-/** What would lead an SDK past `portVariables` to real credentials. */
-export const NO_OTHER_CREDENTIALS = { AWS_PROFILE: undefined, AWS_SESSION_TOKEN: undefined };
 
 function cannotRun(program: string, error: Error): Error {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -2,7 +2,7 @@
  * Looks whether files changed. By asking for their times now and then, since notifications miss what editors, containers
  * and network disks do; a change counts once it has rested, so that a file which is being written is not read half.
  */
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 
 const INTERVAL_MS = 250;
 
@@ -65,7 +65,8 @@ function signaturesOf(paths: readonly string[]): Signatures {
 function signatureOf(path: string): string {
   try {
     const { ino, size, mtimeNs } = statSync(path, { bigint: true });
-    return `${ino} ${size} ${mtimeNs}`;
+    // A link that leads elsewhere is a change, even to a file that looks the same.
+    return `${ino} ${size} ${mtimeNs} ${realpathSync(path)}`;
   } catch {
     // Not there, or not for us: whoever reads it says which.
     return '';

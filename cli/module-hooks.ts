@@ -7,8 +7,10 @@
  *   are stripped, and what is no CommonJS is a module, whatever the nearest package.json says.
  * - A query in their address tells these files from all others, and one load from the next: a file that changed is read
  *   again. Node keeps the old ones; a person does not save often enough for that to matter.
+ * - Where a symbolic link leads is asked at each load. Node remembers where it led first, so after a link has been set
+ *   anew (a ConfigMap, `current/` of a deployment) it would read the old file again.
  */
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import {
   createRequire,
   type LoadHookContext,
@@ -36,29 +38,37 @@ let isRegistered = false;
 let loadCount = 0;
 /** What the last load read; of one that failed, as far as it came. */
 const imported = new Set<string>();
+/** Paths by which the last load asked for files, where a link leads from them to another path. */
+const links = new Map<string, string>();
 
 /** Imports the module at an absolute path as it is now, even if it was imported before. Rejects with Node's errors. */
 export async function importFresh(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!isRegistered) registerHooks({ resolve, load });
   isRegistered = true;
   imported.clear();
-  forgetCommonJs(realpathSync(path), new Set());
-  if (formatOf(path, readSource(path)) === 'commonjs') {
+  links.clear();
+  const realPath = realpathSync(path);
+  forgetCommonJs(realPath, new Set());
+  if (formatOf(realPath, readSource(realPath)) === 'commonjs') {
     // Imported, it would not see these hooks in its own `require` before Node 24.
-    const exported: unknown = require(path);
-    noteRequired(realpathSync(path));
+    const exported: unknown = require(realPath);
+    noteRequired(realPath);
     return types.isModuleNamespaceObject(exported)
       ? (exported as Record<string, unknown>)
       : { default: exported };
   }
-  const url = pathToFileURL(path);
+  const url = pathToFileURL(realPath);
   url.searchParams.set(QUERY, String(++loadCount));
   return (await import(url.href)) as Record<string, unknown>;
 }
 
-/** The files that the last `importFresh` read: the one that was asked for, and what it imported by a relative path. */
+/**
+ * The files that the last `importFresh` read: the one that was asked for, and what it imported by a relative path; and the
+ * links that led to them.
+ */
 export function importedFiles(): readonly string[] {
-  return [...imported];
+  const leading = [...links].filter(([, realPath]) => imported.has(realPath));
+  return [...imported, ...leading.map(([path]) => path)];
 }
 
 /**
@@ -83,12 +93,40 @@ const resolve: Resolve = (specifier, context, nextResolve) => {
     return { url: packageUrl, format, shortCircuit: true };
   }
   const resolved = nextResolve(specifier, context);
-  const query = loadQuery(context.parentURL);
-  if (query === null || !RELATIVE.test(specifier) || isRequired(context)) return resolved;
-  const url = new URL(resolved.url);
+  const { parentURL } = context;
+  const query = loadQuery(parentURL);
+  const isOwn = query !== null || (isRequired(context) && !parentURL?.includes('/node_modules/'));
+  if (!isOwn || !RELATIVE.test(specifier)) return resolved;
+  const current = resolvedNow(specifier, parentURL as string) ?? resolved.url;
+  if (query === null || isRequired(context)) {
+    return current === resolved.url ? resolved : { url: current, shortCircuit: true };
+  }
+  const url = new URL(current);
   url.searchParams.set(QUERY, query);
   return { ...resolved, url: url.href };
 };
+
+/** What `require` may leave out of a file's name. */
+const ENDINGS = ['', '.js', '.json', '/index.js'];
+
+/** Where a relative path leads at this moment; null if that is no file. */
+function resolvedNow(specifier: string, parentUrl: string): string | null {
+  if (!parentUrl.startsWith('file:')) return null;
+  const parent = new URL(parentUrl);
+  parent.search = '';
+  for (const ending of ENDINGS) {
+    try {
+      const path = fileURLToPath(new URL(`${specifier}${ending}`, parent));
+      if (!statSync(path).isFile()) continue;
+      const realPath = realpathSync(path);
+      if (realPath !== path) links.set(path, realPath);
+      return pathToFileURL(realPath).href;
+    } catch {
+      // Not this one; where it is none of them, Node says so.
+    }
+  }
+  return null;
+}
 
 const load: Load = (url, context, nextLoad) => {
   if (loadQuery(url) === null) return nextLoad(url, context);

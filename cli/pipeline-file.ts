@@ -1,6 +1,7 @@
 /**
  * From the path of a pipeline file to its plan, or to an error that says what is wrong with the file and where.
  */
+import { realpathSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -118,15 +119,24 @@ function isCompiledModule(value: unknown): value is Readonly<Record<string, unkn
 function loadingError(thrown: unknown, absolute: string): string {
   const cause = thrown instanceof SyntaxError ? (syntaxErrorIn(absolute) ?? thrown) : thrown;
   if (!(cause instanceof Error)) return `  it threw ${inspect(cause, { depth: 0 })}`;
-  const folder = dirname(absolute);
-  const folderUrl = pathToFileURL(folder).href;
+  const folders = [dirname(absolute), realFolderOf(absolute)];
+  const own = folders.flatMap((folder) => [folder, pathToFileURL(folder).href]);
   return stripVTControlCharacters(cause.stack ?? cause.message)
     .replace(/\?tidemark-load=\d+/g, '')
     .replace(/ \[ERR_\w+_TYPESCRIPT_SYNTAX\]/, '')
     .split('\n')
-    .filter((line) => !/^ +at /.test(line) || line.includes(folder) || line.includes(folderUrl))
+    .filter((line) => !/^ +at /.test(line) || own.some((folder) => line.includes(folder)))
     .map((line) => `  ${line}`.trimEnd())
     .join('\n');
+}
+
+/** Where the file lies that a link leads to. */
+function realFolderOf(path: string): string {
+  try {
+    return dirname(realpathSync(path));
+  } catch {
+    return dirname(path);
+  }
 }
 
 function messageOf(cause: unknown): string {

@@ -2,6 +2,7 @@
  * Calls of the query and admin APIs, signed where their place says so, with errors that a person can act on.
  */
 import { noCredentialsText, refusalText } from './aws-refusal.ts';
+import { fetchDirect } from './direct-fetch.ts';
 import { isLoopback, type QueryPlace } from './query-place.ts';
 import type { AccessKey, UnsignedRequest } from './request-signer.ts';
 
@@ -78,14 +79,16 @@ async function answerTo(
   const isHere = isLoopback(new URL(place.url)) && place.region === null;
   let response: Response;
   try {
-    response = await fetch(url, {
-      method,
-      headers,
-      body,
-      // A signature is for one place only.
-      redirect: place.region === null ? 'follow' : 'manual',
-      signal: isHere ? null : AbortSignal.timeout(timeoutMs),
-    });
+    response = isHere
+      ? await fetchDirect(url, { method, headers, body })
+      : await fetch(url, {
+          method,
+          headers,
+          body,
+          // A signature is for one place only.
+          redirect: place.region === null ? 'follow' : 'manual',
+          signal: AbortSignal.timeout(timeoutMs),
+        });
   } catch (cause) {
     throw new Error(isTimeout(cause) ? slowText(place.url, timeoutMs) : nobodyText(place, isHere), {
       cause,

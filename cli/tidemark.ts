@@ -21,8 +21,11 @@ import { UsageError } from './usage-error.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+/** As a shell says it of SIGPIPE. */
+const EXIT_PIPE = 141;
 
 silenceExperimentalWarnings();
+endWithTheReader();
 process.exitCode = await main(process.argv);
 
 async function main(argv: string[]): Promise<number> {
@@ -63,6 +66,18 @@ function exitCodeOf(error: unknown): number {
   }
   console.error(`error: ${errorText(error)}`);
   return EXIT_FAILED;
+}
+
+/** Output that is no longer read (`| head`) ends the process as a signal would, without a stack. */
+function endWithTheReader(): void {
+  process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.stdout.on('error', () => {});
+    // Where a command ends in order at a signal, it does so now.
+    if (process.listenerCount('SIGTERM') > 0) process.emit('SIGTERM', 'SIGTERM');
+    else process.exit(EXIT_PIPE);
+  });
+  process.stderr.on('error', () => {});
 }
 
 function packageVersion(): string {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { BATCH_RECORDS_MAX } from '../../core/limits.ts';
 import type { DevRuntime } from '../../runtime/dev-runtime.ts';
-import { ChildCommand, NO_OTHER_CREDENTIALS, portVariables } from '../child-command.ts';
+import { ChildCommand } from '../child-command.ts';
 import { type DevOutput, devOutput } from '../dev-output.ts';
 import { errorText } from '../error-text.ts';
 import { FileWatch } from '../file-watch.ts';
@@ -14,6 +14,7 @@ import {
   wholeNumber,
 } from '../option-values.ts';
 import { filesOfPipeline, loadPipelineFile } from '../pipeline-file.ts';
+import { portEnvironment, shellLines } from '../port-environment.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface DevOptions {
@@ -117,11 +118,10 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
 }
 
 function exportLines(url: string, region: string): string[] {
+  const shell = process.env['SHELL'] ?? (process.platform === 'win32' ? 'powershell' : 'sh');
   return [
     'Producers find it with any AWS SDK or the AWS CLI after:',
-    `  export AWS_ENDPOINT_URL_KINESIS=${url}`,
-    `  export AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
-    '  export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local',
+    ...shellLines(url, region, shell).map((line) => `  ${line}`),
   ];
 }
 
@@ -143,8 +143,7 @@ async function runBeside(
   signals: Signals,
   lost: Promise<never>,
 ): Promise<number> {
-  const variables = { ...portVariables(url, region), ...NO_OTHER_CREDENTIALS };
-  const child = new ChildCommand(command, variables);
+  const child = new ChildCommand(command, portEnvironment(url, region, process.env));
   signals.passTo((signal, count) => child.signal(signal, count));
   return Promise.race([
     child.ended,

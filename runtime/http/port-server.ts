@@ -1,6 +1,6 @@
 /**
- * One TCP port on the loopback address that speaks HTTP/1.1 and cleartext HTTP/2. It guards, bounds and routes requests;
- * what they mean is the routes' matter.
+ * One TCP port on the loopback addresses, 127.0.0.1 and ::1, that speaks HTTP/1.1 and cleartext HTTP/2. It guards, bounds and
+ * routes requests; what they mean is the routes' matter.
  *
  * Every request gets exactly one answer, also while the server closes; nothing that a client sends ends the process.
  */
@@ -12,7 +12,12 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
 import { unreachable } from '../../core/assert.ts';
 import { problem, refusalOfError } from './problem.ts';
 import { sniffProtocol } from './protocol-sniffer.ts';
@@ -53,6 +58,7 @@ const LIMITS: PortLimits = {
 const HTTP2_WINDOW_BYTES = 16 * MIB;
 const HTTP2_SESSION_MEMORY_MIB = 64;
 const HTTP2_STREAMS_MAX = 128;
+const FREE_PORT_ATTEMPTS_MAX = 8;
 
 export interface PortServerOptions {
   /** 0 takes a free one. */
@@ -76,6 +82,8 @@ export class PortServer {
   readonly #budget: BodyBudget;
   readonly #http1: Server;
   readonly #http2: Http2Server;
+  /** Takes the connections to ::1; null on a machine without IPv6. */
+  #ipv6: TcpServer | null = null;
   readonly #unsniffed = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #running = new Set<AbortController>();
@@ -83,9 +91,20 @@ export class PortServer {
 
   /** Resolves when the port is open. An `Error` says what to do if it cannot be. */
   static async listen(options: PortServerOptions): Promise<PortServer> {
-    const server = new PortServer(options);
-    await server.#listen();
-    return server;
+    for (let attempt = 1; ; attempt++) {
+      const server = new PortServer(options);
+      await server.#listen();
+      try {
+        await server.#listenOnIpv6();
+        return server;
+      } catch (error) {
+        await server.close();
+        // The port that was free on one address was not on the other.
+        const isUnlucky = options.port === 0 && attempt < FREE_PORT_ATTEMPTS_MAX;
+        if (!isUnlucky)
+          throw explainListenError(error as NodeJS.ErrnoException, '::1', options.port);
+      }
+    }
   }
 
   private constructor(options: PortServerOptions) {
@@ -182,11 +201,31 @@ export class PortServer {
   #listen(): Promise<void> {
     const { port } = this.#options;
     return new Promise((resolve, reject) => {
-      const onError = (error: NodeJS.ErrnoException) => reject(explainListenError(error, port));
+      const onError = (error: NodeJS.ErrnoException) =>
+        reject(explainListenError(error, '127.0.0.1', port));
       this.#http1.once('error', onError);
       this.#http1.listen({ port, host: '127.0.0.1' }, () => {
         this.#http1.off('error', onError);
         this.#http1.on('error', this.#options.onError);
+        resolve();
+      });
+    });
+  }
+
+  /** `localhost` is ::1 for many clients. Its connections are the HTTP/1 server's, like all others. */
+  #listenOnIpv6(): Promise<void> {
+    const server = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      this.#http1.emit('connection', socket);
+    });
+    server.maxConnections = this.#limits.connectionsMax;
+    return new Promise((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        if (NO_IPV6.has(error.code ?? '')) resolve();
+        else reject(error);
+      });
+      server.listen({ port: this.port, host: '::1', ipv6Only: true }, () => {
+        server.on('error', this.#options.onError);
+        this.#ipv6 = server;
         resolve();
       });
     });
@@ -295,7 +334,10 @@ export class PortServer {
   }
 
   async #close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#http1.close(() => resolve()));
+    const servers = this.#ipv6 === null ? [this.#http1] : [this.#http1, this.#ipv6];
+    const closed = Promise.all(
+      servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+    );
     for (const socket of this.#unsniffed) socket.destroy();
     for (const running of this.#running) running.abort();
     for (const session of this.#sessions) session.close();
@@ -329,11 +371,13 @@ function destroy(response: HttpResponse): void {
   else response.destroy();
 }
 
-function explainListenError(error: NodeJS.ErrnoException, port: number): Error {
+const NO_IPV6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EPROTONOSUPPORT']);
+
+function explainListenError(error: NodeJS.ErrnoException, address: string, port: number): Error {
   switch (error.code) {
     case 'EADDRINUSE':
       return new Error(
-        `port ${port} on 127.0.0.1 is in use: stop what listens there, or choose another with --port (0 takes a free one)`,
+        `port ${port} on ${address} is in use: stop what listens there, or choose another with --port (0 takes a free one)`,
         { cause: error },
       );
     case 'EACCES':
@@ -342,6 +386,8 @@ function explainListenError(error: NodeJS.ErrnoException, port: number): Error {
         { cause: error },
       );
     default:
-      return new Error(`cannot listen on 127.0.0.1:${port}: ${error.message}`, { cause: error });
+      return new Error(`cannot listen on ${address}, port ${port}: ${error.message}`, {
+        cause: error,
+      });
   }
 }

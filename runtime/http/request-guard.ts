@@ -35,8 +35,9 @@ export function repeatedHeaders(rawHeaders: readonly string[]): string[] {
   return [...repeated];
 }
 
-const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-const AUTHORITY = /^(?<host>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?$/;
+/** Node's HTTP/2 client writes ::1 without brackets. */
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
+const AUTHORITY = /^(?<host>\[[0-9a-f:.]+\]|::1|[a-z0-9_.-]+)(?::[0-9]{1,5})?$/;
 const ORIGIN = /^https?:\/\/(?<authority>[^/]+)$/;
 
 /** Null if the request may be served. `allowHosts` are names besides those of the loopback address, in lower case. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,14 @@ describe('tidemark dev -- CMD', () => {
       [...DEV, '--region', 'eu-west-1', '--', 'sh', '-c', script],
       {
         cwd: folder(),
-        env: { AWS_PROFILE: 'real' },
+        // Nothing listens there: what went by it would fail.
+        env: {
+          AWS_PROFILE: 'real',
+          AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true',
+          HTTP_PROXY: 'http://127.0.0.1:9',
+          http_proxy: 'http://127.0.0.1:9',
+          NODE_USE_ENV_PROXY: '1',
+        },
         input: JSON.stringify(order('a', 'north', 2)),
       },
     );
@@ -46,6 +53,24 @@ describe('tidemark dev -- CMD', () => {
     expect(stderr).toContain('tidemark dev: pipeline shop is ready at');
     expect(stderr).toContain('eu-west-1 local []');
     expect(stderr).not.toContain('export AWS_ENDPOINT_URL_KINESIS');
+  });
+
+  it('ends without a stack when its output is no longer read', async () => {
+    const cwd = folder();
+    const child = spawn(process.execPath, [CLI, ...DEV], { cwd });
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    child.stdout.destroy();
+    // It has something to say again.
+    writeFileSync(join(cwd, 'shop.json'), `${readFileSync(join(cwd, 'shop.json'), 'utf8')}\n`);
+
+    expect(await ended).toBe(0);
+    expect(stderr).toBe('');
+    expect(existsSync(join(cwd, '.tidemark/owner.json'))).toBe(false);
   });
 
   it('passes a signal on, and ends when the command has', async () => {

@@ -163,6 +163,43 @@ describe('a pipeline file', () => {
       'ts 4': { name: 'repaired' },
     });
   });
+
+  it.each([
+    ['link to the file, as of a ConfigMap', 'pipeline.ts', 'mount/pipeline.ts'],
+    ['link to its folder, as of a deployment', 'pipeline.ts', 'mount/..data/pipeline.ts'],
+    ['link to a file that it imports', 'importing.ts', 'mount/importing.ts'],
+    ['link to a file that it requires', 'requiring.cjs', 'mount/requiring.cjs'],
+  ])('is read anew, and watched, where a %s leads elsewhere', async (_, __, file) => {
+    const script = `
+      import { cpSync, mkdirSync, rmSync, symlinkSync, renameSync } from 'node:fs';
+      import { filesOfPipeline } from ${JSON.stringify(pathToFileURL(join(root, 'cli/pipeline-file.ts')).href)};
+      rmSync('mount', { recursive: true, force: true });
+      const pipeline = (name) => "{ name: '" + name + "', views: { v: { aggregates: { n: { count: '*' } } } } }";
+      for (const version of ['v1', 'v2']) {
+        mkdirSync('mount/' + version, { recursive: true });
+        writeFileSync('mount/' + version + '/pipeline.ts', 'export default ' + pipeline(version));
+        writeFileSync('mount/' + version + '/part.ts', 'export const part = ' + pipeline(version));
+        writeFileSync('mount/' + version + '/part.cjs', 'module.exports = ' + pipeline(version));
+      }
+      writeFileSync('mount/importing.ts', "import { part } from './part.ts'; export default part;");
+      writeFileSync('mount/requiring.cjs', "module.exports = require('./part.cjs');");
+      const lead = (version) => {
+        symlinkSync(version, 'mount/..next');
+        renameSync('mount/..next', 'mount/..data');
+      };
+      lead('v1');
+      for (const name of ['pipeline.ts', 'part.ts', 'part.cjs']) symlinkSync('..data/' + name, 'mount/' + name);
+      const file = ${JSON.stringify(file)};
+      await load(file, 'before');
+      outcomes.watched = filesOfPipeline(file).map((path) => path.slice(path.indexOf('mount/')));
+      lead('v2');
+      await load(file, 'after');
+    `;
+    const { outcomes: loaded } = await loadInNode(script);
+    expect(loaded).toMatchObject({ before: { name: 'v1' }, after: { name: 'v2' } });
+    const link = file.includes('ing.') ? file.replace(/\w+ing\./, 'part.') : file;
+    expect(loaded['watched']).toContain(link);
+  });
 });
 
 describe('a pipeline file that cannot be used', () => {

@@ -2,10 +2,15 @@ import { once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TransientFault } from '../../../../core/faults.ts';
 import { type PortLimits, PortServer } from '../../../../runtime/http/port-server.ts';
 import { json, type PortRequest, type Route } from '../../../../runtime/http/route.ts';
+
+const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
 
 interface Sent {
   readonly method?: string;
@@ -449,6 +454,33 @@ describe('one port', () => {
     onTestFinished(() => server.close());
     const headers = { host: 'build.example.com' };
     expect((await request1(server.port, { path: '/healthz', headers })).status).toBe(200);
+  });
+
+  it.skipIf(!hasIpv6)('serves ::1 too, in both protocols, and closes there too', async () => {
+    const server = await listen([health]);
+    const { port } = server;
+    const agent = new http.Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const asked = http.get({ port, host: '::1', path: '/healthz', agent });
+    const [response] = (await once(asked, 'response')) as [http.IncomingMessage];
+    await once(response.resume(), 'end');
+    expect(response.statusCode).toBe(200);
+    const session = http2.connect(`http://[::1]:${port}`);
+    onTestFinished(() => session.destroy());
+    expect((await requestOn(session, { path: '/healthz' })).status).toBe(200);
+    await server.close();
+    const late = net.connect(port, '::1');
+    expect(((await once(late, 'error')) as [NodeJS.ErrnoException])[0].code).toBe('ECONNREFUSED');
+  });
+
+  it.skipIf(!hasIpv6)('is not opened beside a program that clients would take for it', async () => {
+    const other = net.createServer().listen(0, '::1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as net.AddressInfo;
+    await expect(PortServer.listen({ port, routes: [], onError: () => {} })).rejects.toThrow(
+      `port ${port} on ::1 is in use`,
+    );
   });
 
   it('says which port is in use and what to do', async () => {
