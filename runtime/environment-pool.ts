@@ -121,13 +121,26 @@ export class EnvironmentPool {
   #refusal(signal: AbortSignal | undefined): FunctionFailure | null {
     if (this.#closed) return failureNamed('Closed', 'the runtime is shutting down');
     if (signal?.aborted) return CANCELLED;
-    const { name, waitingMax, waitMsMax, count } = this.#options;
+    const { waitingMax, waitMsMax, count } = this.#options;
     const waiting = this.#waiting.length;
     if (waiting === 0) return null;
     const waitMs = (waiting * this.#averageMs) / count;
-    if (waiting < waitingMax && waitMs <= waitMsMax) return null;
+    return waiting < waitingMax && waitMs <= waitMsMax ? null : this.#overloaded();
+  }
+
+  /** The first of a burst are taken before it is known how long they take: once it is, the last ones need not wait in vain. */
+  #shed(): void {
+    const { count, waitMsMax } = this.#options;
+    const roomFor = Math.max(1, Math.floor((waitMsMax * count) / Math.max(1, this.#averageMs)));
+    for (const job of this.#waiting.splice(roomFor)) {
+      settled(job).reject(new InvocationError(this.#overloaded()));
+    }
+  }
+
+  #overloaded(): FunctionFailure {
+    const { name } = this.#options;
     return {
-      ...failureNamed('Overloaded', `${waiting} ${name} requests wait already`),
+      ...failureNamed('Overloaded', `${this.#waiting.length} ${name} requests wait already`),
       hint: 'ask again in a moment, or ask for less: by key, prefix, start and end, or without order',
     };
   }
@@ -234,6 +247,7 @@ export class EnvironmentPool {
     }
     if (answer.ok) job.resolve(answer.value);
     else job.reject(new InvocationError(answer.failure));
+    this.#shed();
     this.#dispatch();
   }
 

@@ -84,7 +84,8 @@ export class DataFolder {
   /** What must stay where it is for as long as the folder is held. */
   get paths(): readonly string[] {
     const { path, streamPath, checkpointPath, objectsPath } = this;
-    return [path, join(path, LOCK_FILE), streamPath, checkpointPath, objectsPath];
+    const others = [LOCK_FILE, FORMAT_FILE].map((name) => join(path, name));
+    return [path, ...others, streamPath, `${streamPath}-wal`, checkpointPath, objectsPath];
   }
 
   /** Lets others have the folder. Close all that is in it before. */
@@ -134,6 +135,13 @@ async function makeFolder(path: string): Promise<void> {
   }
   const entries = await readdir(path);
   if (entries.includes(FORMAT_FILE)) return;
+  if (entries.includes(STREAM_FILE)) {
+    throw new DataFolderError(
+      'not-a-data-folder',
+      `data folder ${path} has ${STREAM_FILE}, but its ${FORMAT_FILE} is gone`,
+      `its records are still there: put back ${FORMAT_FILE} with {"format": ${FORMAT_VERSION}, "pipeline": "NAME"}, NAME being the pipeline's`,
+    );
+  }
   const foreign = entries.find((name) => !mayPrecedeFormat(name));
   if (foreign === undefined) return;
   throw new DataFolderError(

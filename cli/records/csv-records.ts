@@ -33,6 +33,7 @@ class Header {
   constructor({ fields, line }: CsvRow, { name, types, plan, tell }: CsvRecordReading) {
     const names = fields.map((field) => field ?? '');
     this.#file = shown(name);
+    refuseCarriageReturn(names, this.#file, line);
     refuseTwice(names, this.#file, line);
     if (plan === null && types.size === 0) {
       tell(
@@ -86,6 +87,16 @@ class Header {
 }
 
 const CELL_SHOWN = 60;
+
+/** A file whose lines end in CR alone would be one long header, and its records would be missed in silence. */
+function refuseCarriageReturn(names: readonly string[], file: string, line: number): void {
+  const index = names.findIndex((name) => name.includes('\r'));
+  if (index < 0) return;
+  throw new RecordFileError(
+    `${file}, line ${line}, column ${index + 1}: the header has a carriage return in a name, so the lines of the file seem to end in CR alone. They must end in LF or CR LF: convert the file first, for example with tr '\\r' '\\n'`,
+    line,
+  );
+}
 
 function refuseTwice(names: readonly string[], file: string, line: number): void {
   for (const [index, name] of names.entries()) {

@@ -2,7 +2,7 @@
  * Errors of the HTTP API: application/problem+json with `type, title, status, detail, code` and, where they apply, more.
  */
 import { STATUS_CODES } from 'node:http';
-import { InvariantFault, TransientFault } from '../../core/faults.ts';
+import { InvariantFault, LostStateFault, TransientFault } from '../../core/faults.ts';
 import type { PortResponse, Refusal } from './route.ts';
 
 /** Where they apply: what was wrong, and what was expected and found there. */
@@ -41,6 +41,10 @@ export function refusalOfError(error: unknown): Refusal {
   if (error instanceof TransientFault) {
     const hint = error.hint === undefined ? '' : `: ${error.hint}`;
     return { status: 503, code: 'try-again', detail: `${error.message}${hint}` };
+  }
+  if (error instanceof LostStateFault) {
+    const hint = error.hint === undefined ? '' : `: ${error.hint}`;
+    return { status: 500, code: 'lost-state', detail: `${error.message}${hint}` };
   }
   const what = error instanceof InvariantFault ? `invariant ${error.invariant} is broken` : 'a bug';
   return {

@@ -207,6 +207,19 @@ describe('a pool', () => {
     expect((await greet(pool)).count).toBe(5);
   });
 
+  it('refuses the last of a first burst once it is known how long they take', async () => {
+    const pool = newPool({ waitMsMax: 200 });
+    const burst = Array.from({ length: 6 }, () =>
+      greet(pool, 100).then(
+        ({ count }) => count,
+        () => 0,
+      ),
+    );
+    const counts = await Promise.all(burst);
+    expect(counts[0]).toBe(1);
+    expect(counts.at(-1)).toBe(0);
+  });
+
   it('lets a caller leave the queue of its successor too', async () => {
     const [pool, successor] = [newPool(), newPool()];
     const [running, blocking] = [greet(pool, 50), greet(successor, 50)];

@@ -36,6 +36,11 @@ async function cell(name: string, text: string, types?: ColumnTypes): Promise<st
   return texts[0]?.slice(`{"${name}":`.length, -',"x":null}'.length) ?? '';
 }
 
+it('a file whose lines end in CR alone is refused, not taken for one long header', async () => {
+  const refused = await refusalOf('old.csv', 'order,price\r1,2\r3,4\r', { plan });
+  expect(refused).toContain('carriage return');
+});
+
 describe('a cell', () => {
   it.each(['1.10', '1E3', '12E5', '02134', '123456789012345678', '7', 'true', 'NaN', ' a '])(
     'is text with its own characters where the plan does not add it up: %s',
