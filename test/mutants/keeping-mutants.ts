@@ -1,6 +1,7 @@
 /**
  * Faults of what is kept and for how long, of going back, and of what readers are told.
  */
+import { GARBLED_BLOCKS } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 export const KEEPING_MUTANTS: readonly Mutant[] = [
@@ -60,13 +61,16 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     '    image.forgetClosed();\n    manifest = applied.manifest;',
     '    manifest = applied.manifest;',
   ),
-  mutant(
-    'a run cache gives bad bytes again',
-    'sound runs are called damaged',
-    'core/checkpoint/run-cache.ts',
-    'let bytes = again ? undefined : this.#blocks.get(key);',
-    'let bytes = this.#blocks.get(key);',
-  ),
+  {
+    ...mutant(
+      'a run cache gives bad bytes again',
+      'sound runs are called damaged',
+      'core/checkpoint/run-cache.ts',
+      'let bytes = again ? undefined : this.#blocks.get(key);',
+      'let bytes = this.#blocks.get(key);',
+    ),
+    scenario: GARBLED_BLOCKS,
+  },
   mutant(
     'a key that spans blocks is read from its second one',
     'wrong answer|wrong state',
@@ -99,15 +103,15 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'a prefix is taken for a whole key',
     'wrong answer',
     'core/query/row-filter.ts',
-    'encodeGroupKey([text]).subarray(0, -1)',
-    'encodeGroupKey([text])',
+    'const to = successor(first);',
+    'const to = prefix === null ? successor(first) : Uint8Array.of(...first, 0);',
   ),
   mutant(
     'a wanted key is compared as text',
     'wrong answer',
     'core/query/row-filter.ts',
     'if (!wanted.includes(value)) return false;',
-    'if (String(value) < String(wanted[0])) return false;',
+    'if (!wanted.some((each) => String(each) >= String(value))) return false;',
   ),
   mutant(
     'windows before `end` count as closed by `end` itself',
@@ -162,15 +166,15 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'a slice in recovery counts as open',
     'wrong answer',
     'core/query/snapshots.ts',
-    "standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),",
-    'standings.length > 0,',
+    "isOpen: isKnown && standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),",
+    'isOpen: isKnown,',
   ),
   mutant(
     'a `next` forgets that a slice was in recovery',
     'wrong answer',
     'core/query/snapshot-token.ts',
-    'writer.u8(STATUSES.indexOf(status) * 2 + (waits ? 1 : 0));',
-    'writer.u8(waits ? 1 : 0);',
+    "const isUsual = status === 'OPEN' && !waits;",
+    "const isUsual = status !== 'SEALED' && !waits;",
   ),
   mutant(
     'what came back is listed in the quarantine',

@@ -104,7 +104,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'a reader takes results that are newer than its snapshot',
-    'wrong answer',
+    'wrong answer|unexpected problem',
     'core/query/slice-reader.ts',
     'if (this.#snapshot === null || delta?.epoch !== epoch) return null;',
     'if (this.#snapshot === null || delta === null) return null;',
@@ -113,8 +113,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'a heartbeat counts without the idle bound',
     'wrong state',
     'core/state/fold.ts',
-    'progress.shardTime.confirmedMs - latenessMs - idleMs',
-    'progress.shardTime.confirmedMs - latenessMs',
+    'const passedMs = progress.shardTime.confirmedMs - latenessMs - idleMs;',
+    'const passedMs = progress.shardTime.confirmedMs - latenessMs;',
   ),
   mutant(
     'the watermark follows arrivals, not event times',

@@ -1,38 +1,57 @@
 /**
  * Faults of an owner's work: gaps, cadence, recovery, redrives, records that harm, changes of plan.
  */
-import { GAP_IN_PARTS } from '../sim/fixed-scenarios.ts';
+import {
+  GAP_AFTER_REWIND,
+  GAP_AFTER_SILENCE,
+  GAP_IN_A_LOST_RACE,
+  GAP_IN_PARTS,
+  RECOVERY_WITHOUT_OWNER,
+  REDRIVES_THAT_KILL,
+} from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 export const TASK_MUTANTS: readonly Mutant[] = [
-  mutant(
-    'no gap is looked for after a rewind',
-    'wrong state',
-    'core/task/slice-memory.ts',
-    "    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };",
-    "    memory.followsSource = true;\n    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };",
-  ),
-  mutant(
-    'no gap is looked for after a restore',
-    'wrong state',
-    'core/task/slice-memory.ts',
-    'next.followsSource = (memory?.followsSource ?? false) && !restored;',
-    'next.followsSource = true;',
-  ),
-  mutant(
-    'no gap is looked for after a silence',
-    'wrong state',
-    'core/task/catch-up.ts',
-    'const follows = memory.followsSource && !closesGap && !isAfterSilence;',
-    'const follows = memory.followsSource && (!closesGap || isAfterSilence);',
-  ),
-  mutant(
-    'a gap counts as followed before it is committed',
-    'wrong state',
-    'core/task/slice-task.ts',
-    'const step = await this.#committer.commit(memory, report);',
-    'memory.followsSource = true;\n        const step = await this.#committer.commit(memory, report);',
-  ),
+  {
+    ...mutant(
+      'no gap is looked for after a rewind',
+      'wrong state',
+      'core/task/slice-memory.ts',
+      "    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };",
+      "    memory.followsSource = true;\n    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };",
+    ),
+    scenario: GAP_AFTER_REWIND,
+  },
+  {
+    ...mutant(
+      'no gap is looked for after a restore',
+      'wrong state',
+      'core/task/slice-memory.ts',
+      'next.followsSource = (memory?.followsSource ?? false) && !restored;',
+      'next.followsSource = true;',
+    ),
+    scenario: GAP_IN_A_LOST_RACE,
+  },
+  {
+    ...mutant(
+      'no gap is looked for after a silence',
+      'wrong state',
+      'core/task/catch-up.ts',
+      'const follows = memory.followsSource && !closesGap && !isAfterSilence;',
+      'const follows = memory.followsSource && (!closesGap || isAfterSilence);',
+    ),
+    scenario: GAP_AFTER_SILENCE,
+  },
+  {
+    ...mutant(
+      'a gap counts as followed before it is committed',
+      'wrong state',
+      'core/task/slice-task.ts',
+      'const step = await this.#committer.commit(memory, report);',
+      'memory.followsSource = true;\n        const step = await this.#committer.commit(memory, report);',
+    ),
+    scenario: GAP_IN_A_LOST_RACE,
+  },
   mutant(
     'a gap is closed by its first chunk',
     'wrong state',
@@ -61,13 +80,16 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'return !isSaved && mayHavePassed(head.flippedMs, knobs.unsavedAgeMsMax, clock.nowMs());',
     'return !isSaved && mayHavePassed(head.flippedMs, 1e15, clock.nowMs());',
   ),
-  mutant(
-    'deliveries to a slice in recovery are answered for, however old its backlog',
-    'answered for a backlog that is too old',
-    'core/task/committer.ts',
-    'if (!isGone && isYoung) return;',
-    'if (!isGone && (isYoung || oldest !== undefined)) return;',
-  ),
+  {
+    ...mutant(
+      'deliveries to a slice in recovery are answered for, however old its backlog',
+      'answered for a backlog that is too old',
+      'core/task/committer.ts',
+      'if (!isGone && isYoung) return;',
+      'if (!isGone && (isYoung || oldest !== undefined)) return;',
+    ),
+    scenario: RECOVERY_WITHOUT_OWNER,
+  },
   mutant(
     'an abandoned recovery is taken over by nobody',
     'stuck|no answer',
@@ -103,13 +125,16 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'if (failed === undefined) return null;',
     "if (failed === undefined) return { reason: 'fold-failed', detail: 'with another' };",
   ),
-  mutant(
-    'a redrive that kills is begun again and again',
-    'a record goes on killing|no answer|no end|stuck',
-    'core/task/redrive.ts',
-    'beginnings > REDRIVE_BEGINNINGS_MAX',
-    'beginnings > 1e6',
-  ),
+  {
+    ...mutant(
+      'a redrive that kills is begun again and again',
+      'a record goes on killing|no answer|no end|stuck',
+      'core/task/redrive.ts',
+      'beginnings > REDRIVE_BEGINNINGS_MAX',
+      'beginnings > 1e6',
+    ),
+    scenario: REDRIVES_THAT_KILL,
+  },
   mutant(
     'what a timeline before this one redrove is not done again',
     'wrong request|wrong state',

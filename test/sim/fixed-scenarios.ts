@@ -26,3 +26,93 @@ export const GAP_IN_PARTS: Partial<Scenario> = {
   callFaults: [],
   incidents: [{ atMs: 8_600, kind: 'mapping-replaced', from: 'LATEST', afterMs: 14_000 }],
 };
+
+const SMALL: Partial<Scenario> = {
+  shards: 1,
+  environments: 3,
+  mappings: 1,
+  records: 120,
+  paceMs: 300,
+  burstRate: 0.3,
+  batchRecordsMax: 20,
+  batchWindowMs: 0,
+  functionTimeoutMs: 15_000,
+  delayMsMax: 20,
+  zombieRate: 0,
+  clockSkewMsMax: 0,
+  stateBytesMax: 1_000_000_000,
+  foldMs: 0,
+  baseMs: 0,
+  harmful: [],
+  callFaults: [],
+};
+
+/** A mapping leaves out a few seconds, and whoever gets its first batch has to go back to an older epoch first. */
+export const GAP_AFTER_REWIND: Partial<Scenario> = {
+  ...SMALL,
+  trimsForFallback: true,
+  knobs: { chainLengthMax: 5, unsavedAgeMsMax: 0 },
+  incidents: [
+    { atMs: 15_000, kind: 'damage', blobs: 6 },
+    { atMs: 15_010, kind: 'mapping-replaced', from: 'LATEST', afterMs: 4_000, fresh: true },
+  ],
+};
+
+/**
+ * A mapping leaves out a few seconds, and whoever has read them loses its race to a base, whose owner has just replayed what no
+ * checkpoint held.
+ */
+export const GAP_IN_A_LOST_RACE: Partial<Scenario> = {
+  ...SMALL,
+  delayMsMax: 100,
+  tickEveryMs: 300_000,
+  knobs: { unsavedAgeMsMax: 30_000 },
+  incidents: [
+    { atMs: 9_000, kind: 'mapping-replaced', from: 'LATEST', afterMs: 3_000, fresh: true },
+    { atMs: 12_300, kind: 'checkpoint' },
+  ],
+};
+
+/** Owners die while they make the base of a recovery, and batches go on coming. */
+export const RECOVERY_WITHOUT_OWNER: Partial<Scenario> = {
+  ...SMALL,
+  environments: 2,
+  records: 200,
+  functionTimeoutMs: 3_000,
+  tickEveryMs: 5_000,
+  knobs: { recoveryBacklogMsMax: 10_000, recoveryLeaseMs: 60_000, unsavedAgeMsMax: 0 },
+  callFaults: [{ kind: 'crash', call: 'objects.create', rate: 0.8 }],
+  incidents: [5_000, 6_000, 7_000].map((atMs) => ({ atMs, kind: 'recover' })),
+};
+
+/** Many small blocks, of which readers get some with a wrong bit. */
+export const GARBLED_BLOCKS: Partial<Scenario> = {
+  ...SMALL,
+  readers: 2,
+  records: 150,
+  knobs: { chainLengthMax: 5, runBlockBytes: 60 },
+  callFaults: [{ kind: 'garbled', call: 'objects.readRange', rate: 0.1 }],
+  incidents: [],
+};
+
+/** A mapping leaves out more than ten seconds, and environments stay warm meanwhile. */
+export const GAP_AFTER_SILENCE: Partial<Scenario> = {
+  ...SMALL,
+  records: 150,
+  knobs: { unsavedAgeMsMax: 0 },
+  incidents: [{ atMs: 9_000, kind: 'mapping-replaced', from: 'LATEST', afterMs: 14_000 }],
+};
+
+/** Records that kill are put aside soon, and asked for again and again. */
+export const REDRIVES_THAT_KILL: Partial<Scenario> = {
+  ...SMALL,
+  records: 40,
+  resendRate: 0,
+  tickEveryMs: 5_000,
+  knobs: { unsavedAgeMsMax: 0 },
+  harmful: [2, 4, 6, 8].map((record) => ({ record, harm: 'kills' })),
+  incidents: Array.from({ length: 8 }, (_, index) => ({
+    atMs: 9_000 + 300 * index,
+    kind: 'redrive',
+  })),
+};
