@@ -139,9 +139,11 @@ function claimOf(
     if (complete && firstStartMs < fromMs) {
       return `complete, although '${name}' was not there from the start`;
     }
-    const expected = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : null;
+    const expected = Number.isFinite(fromMs) ? fromMs : null;
+    const said = wholeSince[name] ?? null;
     // A slice that has no record yet may not have gone over.
-    const isSaid = name in wholeSince && [expected, null].includes(wholeSince[name] ?? null);
+    const isSaid =
+      name in wholeSince && [expected, null].includes(said === null ? null : Date.parse(said));
     if (!isSaid) return `'${name}' is whole since ${wholeSince[name]}, not ${expected}`;
     const silent = rows.find(({ window, partial = [] }) => {
       return (window === null || Date.parse(window.start) < fromMs) && !partial.includes(name);
