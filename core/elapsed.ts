@@ -12,6 +12,8 @@
 
 /** A larger age is one of a clock that was never set (1970) or has jumped. */
 const BELIEVABLE_AGE_MS_MAX = 400 * 24 * 60 * 60_000;
+/** A clock that is behind what was seen by more than this is the right one: the other was ahead. */
+const CLOCK_LAG_MS_MAX = 48 * 60 * 60_000;
 /** By how much clocks that are kept right may differ. */
 const CLOCK_ERROR_MS_MAX = 60_000;
 
@@ -29,10 +31,19 @@ export function hasSurelyPassed(sinceMs: number, periodMs: number, nowMs: number
   return ageMs >= periodMs && ageMs <= BELIEVABLE_AGE_MS_MAX;
 }
 
-/** Where a period that `hasSurelyPassed` is asked of begins: now, where its age cannot be believed. */
+/**
+ * Where a period that `hasSurelyPassed` is asked of begins: where it began, also by a clock that is behind it, since a clock that
+ * was set back may be put right, and would then find a period that began too early over. Now, where its age cannot be believed.
+ */
 export function sinceOrNow(sinceMs: number, nowMs: number): number {
   const ageMs = nowMs - sinceMs;
-  return ageMs >= 0 && ageMs <= BELIEVABLE_AGE_MS_MAX ? sinceMs : nowMs;
+  return ageMs > -CLOCK_LAG_MS_MAX && ageMs <= BELIEVABLE_AGE_MS_MAX ? sinceMs : nowMs;
+}
+
+/** Where such a period begins now. `seenMs` is a time that was reached already: a clock that is behind it is not believed. */
+export function beginningNow(nowMs: number, seenMs: number): number {
+  const lagMs = seenMs - nowMs;
+  return lagMs > 0 && lagMs < CLOCK_LAG_MS_MAX ? seenMs : nowMs;
 }
 
 /** True only if the time lies less than the period back, and not before a clock that is behind. */

@@ -105,7 +105,9 @@ export type SourceRead =
       readonly reachedTip: boolean;
     }
   /** Records after the asked position are gone; `oldest` is the first that is left, if any. */
-  | { readonly outcome: 'trimmed'; readonly oldest: Position | null };
+  | { readonly outcome: 'trimmed'; readonly oldest: Position | null }
+  /** The stream no longer has the shard: it was closed, and its last record has expired. Nothing will follow. */
+  | { readonly outcome: 'gone' };
 
 /** The stream itself, by position: what a replay reads (GetRecords). */
 export interface RecordSource {

@@ -75,7 +75,7 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
   const { shards, source, directory, tips, stream } = openStream(variables, {
     calls,
     timeLeftMs,
-    marks: new DynamoTipMarks(table),
+    table,
     ...(use === 'ask' ? { callsMax: READS_OF_A_QUESTION_MAX } : {}),
   });
   const ports: TaskPorts = {
@@ -128,19 +128,20 @@ function isEmulated(variables: Variables): boolean {
 interface StreamParts {
   readonly calls: AwsCalls;
   readonly timeLeftMs: () => number;
-  readonly marks: DynamoTipMarks;
+  readonly table: DynamoTable;
   readonly callsMax?: number;
 }
 
-function openStream(variables: Variables, { calls, ...parts }: StreamParts) {
+function openStream(variables: Variables, { calls, table, ...parts }: StreamParts) {
   const { client, streamArn, shards } = openKinesis(variables, calls);
   const clock = systemClock;
   const hoursMax = retentionHoursOf(variables);
   const summary = new StreamSummary({ client, calls, streamArn, hoursMax, clock });
   const start = startOf(variables);
   const pages = new KinesisPages({ client, calls, streamArn, shards, start, clock });
-  const source = new KinesisRecordSource({ pages, retention: summary, clock, ...parts });
-  const tips = new KinesisTips({ source, marks: parts.marks, retention: summary, clock });
+  const kept = { marks: new DynamoTipMarks(table, summary), retention: summary, clock };
+  const source = new KinesisRecordSource({ ...kept, pages, ...parts });
+  const tips = new KinesisTips({ ...kept, source });
   const directory = new KinesisShardDirectory({ shards, tips, summary, clock });
   return { shards, source, tips, directory, stream: { client, calls, streamArn } };
 }

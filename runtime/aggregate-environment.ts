@@ -77,7 +77,7 @@ serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
     };
   }
   const read = await ports.source.readAfter(request.shardId, request.after, request.limit);
-  if (read.outcome === 'trimmed') return { outcome: 'trimmed' };
+  if (read.outcome !== 'records') return { outcome: 'trimmed' };
   const event = eventOf(request.shardId, read.records);
   const count = event.Records.length;
   const last = read.records[count - 1];

@@ -4,7 +4,7 @@
  */
 import { TransientFault } from '../faults.ts';
 import type { CheckpointStore } from '../ports.ts';
-import { laterPosition, type Position } from '../position.ts';
+import { comparePositions, type Position } from '../position.ts';
 import { assertSuccession, type Head, headItem, parseHead } from './head.ts';
 
 export type HeadFlip =
@@ -33,17 +33,25 @@ export async function writeHead(
   return { outcome: 'refused', current };
 }
 
+/** HEAD answers for more by this position; what is told of the record at `delivered` moves with it, and only then. */
+export function movesDelivered(
+  { delivered }: Pick<Head, 'delivered'>,
+  position: Position,
+): boolean {
+  return comparePositions(position, delivered) > 0;
+}
+
 /** HEAD answers for a batch that no checkpoint holds: its records, and all before them, are in a memory or in the stream. */
 export function delivering(head: Head, position: Position, arrivalMs: number, nonce: string): Head {
-  const delivered = laterPosition(head.delivered, position);
-  const { sequenceNumber, subSequence } = delivered;
+  const isMoved = movesDelivered(head, position);
+  const { sequenceNumber, subSequence } = isMoved ? position : head.delivered;
   return {
     ...head,
     revision: head.revision + 1,
     nonce,
     delivered: { sequenceNumber, subSequence },
-    deliveredArrivalMs: delivered === position ? arrivalMs : head.deliveredArrivalMs,
-    closesGap: delivered === position ? false : head.closesGap,
+    deliveredArrivalMs: isMoved ? arrivalMs : head.deliveredArrivalMs,
+    closesGap: isMoved ? false : head.closesGap,
   };
 }
 

@@ -8,10 +8,11 @@
  * before 5 is made up for by the next owner before its own flip; a crash before 6 by the next compaction.
  */
 import { assert } from '../assert.ts';
+import { beginningNow } from '../elapsed.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import type { CheckpointStore, Clock, NonceSource } from '../ports.ts';
-import { comparePositions, laterPosition } from '../position.ts';
+import { comparePositions } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
@@ -25,7 +26,7 @@ import {
 } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
 import { type Head, type PreviousPlan, standingOf } from './head.ts';
-import { writeHead } from './head-write.ts';
+import { movesDelivered, writeHead } from './head-write.ts';
 import type { AbsorbedRun, Manifest, RunReference } from './manifest.ts';
 import type { BlobReference } from './names.ts';
 import { decideFloor, decidePrevious } from './retention.ts';
@@ -140,7 +141,8 @@ export async function publish(
 /** What a rollback to the plan of `head` goes on from. */
 export function leaving(head: Head, nowMs: number): PreviousPlan | null {
   const { planHash, base, delta, cursor } = head;
-  return delta === null ? null : { planHash, base, delta, cursor, sinceMs: nowMs };
+  const sinceMs = beginningNow(nowMs, head.deliveredArrivalMs);
+  return delta === null ? null : { planHash, base, delta, cursor, sinceMs };
 }
 
 /** Where the chain is cut: at the newest base, but for a few deltas. */
@@ -165,7 +167,7 @@ function nextHead(
   const { position } = state.progress;
   const chainLength = base === null ? head.chainLength + 1 : 0;
   const chainBytes = base === null ? head.chainBytes + delta.byteLength : 0;
-  const delivered = laterPosition(head.delivered, position);
+  const isMoved = movesDelivered(head, position);
   const previous = decidePrevious(head, nowMs, knobs.rollbackGraceMs);
   const retained =
     base === null
@@ -180,9 +182,9 @@ function nextHead(
     revision: head.revision + 1,
     nonce: delta.nonce,
     ...standingOf(state.progress),
-    delivered,
-    deliveredArrivalMs: delivered === position ? arrivalMs : head.deliveredArrivalMs,
-    closesGap: delivered === position ? closesGap : head.closesGap,
+    delivered: isMoved ? position : head.delivered,
+    deliveredArrivalMs: isMoved ? arrivalMs : head.deliveredArrivalMs,
+    closesGap: isMoved ? closesGap : head.closesGap,
     entryCount: state.entryCount,
     stateBytes: ((base ?? head.base)?.byteLength ?? 0) + chainBytes,
     chainLength,

@@ -6,7 +6,7 @@
  *   base 3 ──────────── base 9 ──────────── base 17 (HEAD)
  *   floor, after the flip of 17, is 9: fallback and slow readers still find base 9 and the deltas after it
  */
-import { hasSurelyPassed, sinceOrNow } from '../elapsed.ts';
+import { beginningNow, hasSurelyPassed, sinceOrNow } from '../elapsed.ts';
 import type { Position } from '../position.ts';
 import type { Floor, Head, PreviousPlan } from './head.ts';
 import type { Manifest } from './manifest.ts';
@@ -23,13 +23,17 @@ export interface FloorDecision {
  * the plan before may need stays, until `previous` is forgotten.
  */
 export function decideFloor(
-  head: Pick<Head, 'collectBelow' | 'replayFrom' | 'floor' | 'base' | 'baseCursor'>,
+  head: Pick<
+    Head,
+    'collectBelow' | 'replayFrom' | 'floor' | 'base' | 'baseCursor' | 'deliveredArrivalMs'
+  >,
   previous: PreviousPlan | null,
   nowMs: number,
   graceMs: number,
 ): FloorDecision {
   const { collectBelow, replayFrom, floor } = head;
-  const next = { epoch: head.base?.epoch ?? 0, cursor: head.baseCursor, sinceMs: nowMs };
+  const beginsMs = beginningNow(nowMs, head.deliveredArrivalMs);
+  const next = { epoch: head.base?.epoch ?? 0, cursor: head.baseCursor, sinceMs: beginsMs };
   if (floor.epoch <= collectBelow) return { collectBelow, replayFrom, floor: next };
   const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);
   if (isNeeded || !hasSurelyPassed(floor.sinceMs, graceMs, nowMs)) {

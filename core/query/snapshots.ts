@@ -10,7 +10,7 @@ import { type Head, parseHead } from '../checkpoint/head.ts';
 import { type BlobName, type BlobReference, sliceIdOf } from '../checkpoint/names.ts';
 import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
-import { ReplayGapFault, TransientFault } from '../faults.ts';
+import { TransientFault } from '../faults.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
 import type { CheckpointStore, RecordSource, ShardDirectory } from '../ports.ts';
 import { START } from '../position.ts';
@@ -125,12 +125,12 @@ export class Snapshots {
     try {
       const first = await this.#ports.source.readAfter(shardId, START, 1);
       // Of a shard without a slice nobody has noted that a record was there: what is gone is none of the pipeline's.
+      // The shard closed without a record so long ago that the stream no longer has it.
+      if (first.outcome === 'gone') return false;
       if (first.outcome === 'trimmed') return hasSlice || first.oldest !== null;
       if (first.records.length > 0) this.#filled.add(shardId);
       return first.records.length > 0 || !first.reachedTip;
     } catch (fault) {
-      // The shard closed without a record so long ago that the stream no longer has it.
-      if (fault instanceof ReplayGapFault) return false;
       if (fault instanceof TransientFault) return true;
       throw fault;
     }

@@ -4,7 +4,7 @@
 import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
 import type { Plan } from '../definition/plan.ts';
 import { ageToShow } from '../elapsed.ts';
-import { ReplayGapFault, TransientFault } from '../faults.ts';
+import { StreamMismatchFault, TransientFault } from '../faults.ts';
 import type {
   AgeStore,
   CheckpointStore,
@@ -49,7 +49,8 @@ export interface SliceStanding {
   readonly records: number;
   /**
    * Since the oldest record arrived that no checkpoint holds; 0 if all are held, and only then. Null if that is not known:
-   * the stream has no longer the records that follow, or does not answer now, or this clock stands before that arrival.
+   * the stream no longer has the shard or the records that follow, or it is not the stream that the slice was folded from, or it does
+   * not answer now, or this clock stands before that arrival.
    */
   readonly behindMs: number | null;
   /**
@@ -168,11 +169,11 @@ export async function behind(
   } catch (fault) {
     // One shard that does not answer now is no reason to say nothing of the others.
     if (fault instanceof TransientFault) return null;
-    // A closed shard goes when its last record has expired, and its slice stays.
-    if (fault instanceof ReplayGapFault) return null;
+    // Nor is one whose records are not those that the slice has folded: its age is not known.
+    if (fault instanceof StreamMismatchFault) return null;
     throw fault;
   }
-  if (answer.outcome === 'trimmed') return null;
+  if (answer.outcome !== 'records') return null;
   const [oldest] = answer.records;
   // 0 would say that all are held.
   if (oldest !== undefined) return ageToShow(oldest.arrivalMs, clock.nowMs(), 1);

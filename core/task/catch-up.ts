@@ -3,6 +3,7 @@
  *
  * Invariant: records fold in the order of their positions, each once, and nothing between two of them is left out.
  */
+import type { Head } from '../checkpoint/head.ts';
 import { isSurelyYoung, mayHavePassed } from '../elapsed.ts';
 import { BehindFault } from '../faults.ts';
 import type { Clock, StreamRecord } from '../ports.ts';
@@ -44,9 +45,9 @@ export class CatchUp {
     this.#parts = parts;
   }
 
-  /** After a restore, before anything else: HEAD and the stream belong together. Throws `StreamMismatchFault`. */
-  proveDelivered(memory: Memory): Promise<void> {
-    return this.#parts.log.proveDelivered(memory.head);
+  /** HEAD and the stream belong together. Throws `StreamMismatchFault`. */
+  proveDelivered(head: Head): Promise<void> {
+    return this.#parts.log.proveDelivered(head);
   }
 
   /** Folds (position, delivered], a committed chunk at a time. */

@@ -15,6 +15,7 @@ import { comparePositions, START } from '../position.ts';
 import { decideCommit } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
+import { proveDelivered } from './stream-proof.ts';
 
 export class Committer {
   readonly #owner: SliceMemory;
@@ -96,8 +97,10 @@ export class Committer {
     await this.#ports.quarantine.put(memory.unlisted);
     memory.unlisted = [];
   }
-  /** The slice is somebody else's, who replays up to `delivered`: so these records are in good hands. Null: HEAD moved. */
+
+  /** Another owner recovers the slice and replays up to `delivered`: it will fold these records. Null: HEAD moved. */
   async answerWhileHeld(head: Head, last: StreamRecord): Promise<Head | null> {
+    await proveDelivered(head, this.#ports.source, this.#ports.shards);
     if (comparePositions(last, head.delivered) <= 0) return head;
     await this.#assertRecoverable(head, last.arrivalMs);
     const { nonces } = this.#ports;
@@ -108,7 +111,8 @@ export class Committer {
   async #assertRecoverable(head: Head, newestArrivalMs: number): Promise<void> {
     const { source, clock, knobs } = this.#ports;
     const answer = await source.readAfter(head.shardId, head.cursor, 1);
-    const isGone = answer.outcome === 'trimmed' && comparePositions(head.cursor, START) !== 0;
+    const isTrimmed = answer.outcome === 'trimmed' && comparePositions(head.cursor, START) !== 0;
+    const isGone = isTrimmed || answer.outcome === 'gone';
     const oldest = answer.outcome === 'records' ? answer.records[0] : undefined;
     // A clock that is behind does not make the backlog young: the newest record has arrived.
     const nowMs = Math.max(clock.nowMs(), newestArrivalMs);

@@ -43,7 +43,7 @@ export class ReplayLog {
     this.#shards = ports.shards;
   }
 
-  /** Throws `StreamMismatchFault` if HEAD is of another stream, or its `delivered` no record of it, there or trimmed. */
+  /** Throws `StreamMismatchFault` if HEAD is of another stream, or its `delivered` no record of it, there or gone. */
   async proveDelivered(head: Proved): Promise<void> {
     this.#proof = null;
     const answer = await proveDelivered(head, this.#source, this.#shards);
@@ -71,6 +71,7 @@ export class ReplayLog {
     if (answer.outcome === 'records' && isBefore(answer.records[0], first)) {
       answer = await this.#source.readAfter(shardId, after, limit);
     }
+    if (answer.outcome === 'gone') return answer;
     if (answer.outcome === 'trimmed') {
       // A slice that has folded nothing begins with the first record that is brought to it (ADR 0015), unless the stream has
       // older ones; that one may have gone since.

@@ -205,9 +205,7 @@ export class SliceTask {
       throw fault;
     } finally {
       try {
-        await this.#hold.release(this.#identity.sliceId);
-        await this.#settleBegun();
-        await this.#guard.disarm(this.#memory?.head.cursor ?? null);
+        await this.#withdraw();
       } finally {
         this.#begun.clear();
         this.#busy = false;
@@ -215,6 +213,19 @@ export class SliceTask {
     }
     report.epoch = this.#memory?.head.epoch ?? 0;
     return report;
+  }
+
+  /** Takes back what says that this invocation is at work: each part, even where another one fails. */
+  async #withdraw(): Promise<void> {
+    try {
+      await this.#hold.release(this.#identity.sliceId);
+    } finally {
+      try {
+        await this.#settleBegun();
+      } finally {
+        await this.#guard.disarm(this.#memory?.head.cursor ?? null);
+      }
+    }
   }
 
   async #attempt(attempt: Attempt): Promise<void> {
@@ -254,6 +265,9 @@ export class SliceTask {
     const isMine = head.status === 'RECOVERING' && head.generation === this.#lease;
     const takesOver = fences ? !isMine : this.#isAbandoned(head);
     if (isAnothers && !takesOver) return held(head);
+    // Each time: HEAD may have gone on by what another environment took from another stream.
+    const isProved = this.#memory === null || report.restored > 0;
+    if (isProved) await this.#catchUp.proveDelivered(head);
     // Code of another plan could not go on with what it took.
     if ((isAnothers || fences) && takesOver && head.planHash === this.#planHash) {
       const fenced = await this.#committer.fence(head);
@@ -265,8 +279,7 @@ export class SliceTask {
     if (memory === null) return 'lost';
     if (report.restored > 0) {
       this.#guard.watch();
-      // Anew in each attempt: HEAD may have gone on by what another environment took from another stream.
-      await this.#catchUp.proveDelivered(memory);
+      if (!isProved) await this.#catchUp.proveDelivered(memory.head);
     }
     const limits = { timeLeftMs, halvings: losses };
     if ((await this.#catchUp.replay(memory, limits, report)) === 'lost') return 'lost';

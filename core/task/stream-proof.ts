@@ -3,7 +3,8 @@
  * records sequence numbers that HEAD has answered for already: they would be dropped as known, without a word.
  *
  * Invariant: nothing is folded, dropped or answered on top of a HEAD whose `delivered` is not a record of this very stream,
- * there or trimmed. It is asked at each start and after each restore.
+ * there or gone. It is asked at each start, before a task without a memory writes HEAD, after each restore, and before a batch
+ * is answered while another owner recovers the slice. A shard that the stream no longer has contradicts nothing.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { StreamMismatchFault } from '../faults.ts';
@@ -14,7 +15,7 @@ export type Proved = Pick<Head, 'sliceId' | 'shardId' | 'streamId' | 'delivered'
 
 /**
  * What follows HEAD's `delivered`, one record of it; null before the first delivery. Throws `StreamMismatchFault` where HEAD
- * is of another stream, or that record is none of the stream's.
+ * is of another stream, or that record is none of the stream's. `gone` and `trimmed` are proofs: the stream had that record.
  */
 export async function proveDelivered(
   head: Proved,
@@ -32,7 +33,7 @@ function otherStream({ sliceId, streamId }: Proved, found: string): StreamMismat
   return new StreamMismatchFault(
     `the checkpoints of ${sliceId} are of stream ${streamId}, this is stream ${found}: it was deleted and made again under its name, or stream.db is another pipeline's`,
     {
-      hint: 'put back the stream, or the table or checkpoint.db, that belong together; to begin again on purpose, delete the objects and the HEADs of the pipeline first (docs/operations.md)',
+      hint: 'put back the stream, or the table or checkpoint.db, that belong together; to begin again on purpose, delete the objects of the pipeline and everything in its table, or use an empty data folder (docs/operations.md)',
     },
   );
 }

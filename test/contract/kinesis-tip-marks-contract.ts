@@ -19,7 +19,12 @@ const startMark = (atMs: number, oldest: string | null): TipMark => ({
   oldest,
 });
 
-export function tipMarksContract(contract: Contract<World<TipMarks>>): void {
+export interface TipMarksWorld extends World<TipMarks> {
+  /** The same data, as a pipeline of another stream reaches them. */
+  connectOther(): Promise<TipMarks>;
+}
+
+export function tipMarksContract(contract: Contract<TipMarksWorld>): void {
   describeContract('TipMarks', contract, (test) => {
     test('a shard has no mark before the first', async (world) => {
       const marks = await world.connect();
@@ -72,6 +77,19 @@ export function tipMarksContract(contract: Contract<World<TipMarks>>): void {
       expect(await marks.read(SHARD, START)).toEqual(startMark(5, null));
       await marks.put(SHARD, startMark(6, '7'));
       expect(await marks.read(SHARD, START)).toEqual(startMark(6, '7'));
+    });
+
+    test('a mark of another stream counts as none, and neither is written over the other', async (world) => {
+      const [marks, others] = [await world.connect(), await world.connectOther()];
+      await others.put(SHARD, startMark(50, '3'));
+      await others.put(SHARD, markAfter('7', 50));
+      expect(await marks.read(SHARD, START)).toBeNull();
+      expect(await marks.read(SHARD, markAfter('7', 0).after)).toBeNull();
+      expect(await marks.create(SHARD, startMark(5, null))).toBe('created');
+      await marks.put(SHARD, markAfter('7', 6));
+      expect(await marks.read(SHARD, START)).toEqual(startMark(5, null));
+      expect(await marks.read(SHARD, markAfter('7', 0).after)).toEqual(markAfter('7', 6));
+      expect(await others.read(SHARD, START)).toEqual(startMark(50, '3'));
     });
   });
 }

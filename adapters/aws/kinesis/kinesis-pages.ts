@@ -61,6 +61,9 @@ export interface KinesisPagesOptions {
   readonly clock: Clock;
 }
 
+/** The stream no longer has the shard. Those who read by position answer `gone` instead. */
+export class ShardIsGone extends ReplayGapFault {}
+
 export class KinesisPages {
   readonly #options: KinesisPagesOptions;
   /** By shard, where its stream writes shorter sequence numbers than Kinesis. */
@@ -70,7 +73,7 @@ export class KinesisPages {
     this.#options = options;
   }
 
-  /** An iterator. Throws `ReplayGapFault` for a shard that is gone, `StreamMismatchFault` for a record that is none of the stream's. */
+  /** An iterator. Throws `ShardIsGone` for a shard that is gone, `StreamMismatchFault` for a record that is none of the stream's. */
   async open(shardId: string, from: ReadFrom): Promise<string> {
     const { client, calls, streamArn } = this.#options;
     const place = await this.#placeOf(shardId, from);
@@ -166,7 +169,7 @@ export class KinesisPages {
   async #notFound(shardId: string, from: ReadFrom, cause: unknown): Promise<Error> {
     const { streamArn } = this.#options;
     if ((await this.#find(shardId)) === undefined) {
-      return new ReplayGapFault(`${streamArn} no longer has ${shardId}`, {
+      return new ShardIsGone(`${streamArn} no longer has ${shardId}`, {
         hint: 'a closed shard goes when its last record is older than the retention, and its records with it; or the stream was made anew: start a new pipeline on it',
         cause,
       });

@@ -15,7 +15,7 @@ import {
   type Position,
   START,
 } from '../../../core/position.ts';
-import type { KinesisPages } from './kinesis-pages.ts';
+import { type KinesisPages, ShardIsGone } from './kinesis-pages.ts';
 import {
   type CursorBeginning,
   type CursorRead,
@@ -72,6 +72,9 @@ export class KinesisRecordSource implements RecordSource {
     await this.#untilNextRead(shardId);
     try {
       return await this.#readAfter(shardId, after, limit);
+    } catch (fault) {
+      if (fault instanceof ShardIsGone) return { outcome: 'gone' };
+      throw fault;
     } finally {
       this.#readMs.set(shardId, performance.now());
     }

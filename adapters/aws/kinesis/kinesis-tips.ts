@@ -3,8 +3,8 @@
  * so long that the last record may expire before another comes.
  */
 import { mayHavePassed } from '../../../core/elapsed.ts';
-import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
-import type { Clock, SourceRead } from '../../../core/ports.ts';
+import { TransientFault } from '../../../core/faults.ts';
+import type { Clock } from '../../../core/ports.ts';
 import { comparePositions, type Position, START } from '../../../core/position.ts';
 import type { KinesisRecordSource } from './kinesis-record-source.ts';
 import type { Retention } from './stream-summary.ts';
@@ -58,7 +58,7 @@ export class KinesisTips {
 
   /** Notes that nothing follows `delivered`, if that is so and was not noted lately. */
   async observe(shardId: string, delivered: Position): Promise<Observation> {
-    const { marks, clock, retention } = this.#options;
+    const { source, marks, clock, retention } = this.#options;
     const isStart = comparePositions(delivered, START) === 0;
     const mark = await marks.read(shardId, delivered);
     const hours = await retention.hours();
@@ -67,24 +67,13 @@ export class KinesisTips {
     const atMs = clock.nowMs();
     const isYoung = mark !== null && !mayHavePassed(mark.atMs, renewAfterMs, atMs);
     if (mark !== null && (mark.oldest !== null || isYoung)) return 'known';
-    const read = await this.#read(shardId, delivered);
-    if (read === null) return 'gone';
-    if (read.outcome === 'trimmed') return 'trimmed';
+    const read = await source.readAfter(shardId, delivered, 1);
+    if (read.outcome !== 'records') return read.outcome;
     const [first] = read.records;
     if (first === undefined && !read.reachedTip) return 'unclear';
     if (first !== undefined && !isStart) return 'followed';
     const oldest = first?.sequenceNumber ?? null;
     await marks.put(shardId, { after: delivered, atMs, keptMs, oldest });
     return first === undefined ? 'marked' : 'followed';
-  }
-
-  /** Null if the shard is gone. */
-  async #read(shardId: string, delivered: Position): Promise<SourceRead | null> {
-    try {
-      return await this.#options.source.readAfter(shardId, delivered, 1);
-    } catch (fault) {
-      if (fault instanceof ReplayGapFault) return null;
-      throw fault;
-    }
   }
 }

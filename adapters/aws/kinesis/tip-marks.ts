@@ -18,7 +18,10 @@ export interface TipMark {
   readonly oldest: string | null;
 }
 
-/** Two small items a shard: the mark of START, and the one of another position, whichever was seen last. */
+/**
+ * Two small items a shard of one stream: the mark of START, and the one of another position, whichever was seen last. Marks of
+ * another stream, as of one that was deleted and made again under its name, count as none and stay untouched.
+ */
 export interface TipMarks {
   /** What is known of what follows `after`, or null: consistent. */
   read(shardId: string, after: Position): Promise<TipMark | null>;

@@ -6,12 +6,7 @@ import { KinesisShardDirectory } from '../../../adapters/aws/kinesis/kinesis-sha
 import { KinesisTips } from '../../../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../../../adapters/aws/kinesis/shard-list.ts';
 import { STREAM_ID } from '../../../adapters/memory/memory-ports.ts';
-import {
-  ConfigurationFault,
-  ReplayGapFault,
-  StreamMismatchFault,
-  TransientFault,
-} from '../../../core/faults.ts';
+import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
 import type { SourceRead } from '../../../core/ports.ts';
 import { type Position, START } from '../../../core/position.ts';
 import { MemoryTipMarks } from '../../contract/kinesis-memory-tip-marks.ts';
@@ -70,6 +65,7 @@ const nth = (records: readonly FakeRecord[], index: number) => records[index] as
 
 /** What was read, as text: records' data, then `.` at the tip; `trimmed`, then the oldest that is left. */
 function shown(read: SourceRead, records: readonly FakeRecord[] = []): string {
+  if (read.outcome === 'gone') return read.outcome;
   if (read.outcome === 'trimmed') {
     const { oldest } = read;
     const found = records.find(({ sequenceNumber }) => sequenceNumber === oldest?.sequenceNumber);
@@ -396,6 +392,16 @@ describe('where the pipeline begins', () => {
     );
   });
 
+  it('of a stream that had the name before is not that of this one', async () => {
+    const setting = new Setting();
+    const foreign = { after: START, atMs: NOW_MS, keptMs: 23 * HOUR_MS, oldest: '5'.repeat(56) };
+    await setting.marks.ofStream('9'.repeat(16)).put(SHARD, foreign);
+    const records = setting.stream.append(...'ab');
+    await setting.connect().directory.hashRange(SHARD);
+    expect(shown(await setting.connect().source.readAfter(SHARD, START, 9), records)).toBe('ab.');
+    expect(await setting.connect().tips.observe(SHARD, START)).toBe('known');
+  });
+
   it('is noted once', async () => {
     const setting = new Setting();
     const records = setting.stream.append(...'ab');
@@ -504,15 +510,20 @@ describe('what is not there', () => {
     expect(read.outcome).toBe('trimmed');
   });
 
-  it('a shard that is gone is a gap, and has no range', async () => {
+  it('a shard that is gone is told as such, by a warm source too, and has no range', async () => {
     const setting = new Setting();
-    const records = setting.stream.append('a');
+    const records = setting.stream.append(...'ab');
+    const first = at(nth(records, 0));
+    const warm = setting.connect().source;
+    expect(shown(await warm.readAfter(SHARD, first, 1))).toBe('b.');
     setting.stream.isGone = true;
     const { source, directory, tips } = setting.connect();
-    expect(await tips.observe(SHARD, at(nth(records, 0)))).toBe('gone');
-    const refused = source.readAfter(SHARD, at(nth(records, 0)), 9);
-    await expect(refused).rejects.toThrow(ReplayGapFault);
-    await expect(refused).rejects.toThrow(`no longer has ${SHARD}`);
+    for (const after of [START, first, at(nth(records, 1))]) {
+      expect(shown(await source.readAfter(SHARD, after, 9))).toBe('gone');
+      expect(shown(await warm.readAfter(SHARD, after, 9))).toBe('gone');
+      expect(await tips.observe(SHARD, after)).toBe('gone');
+    }
+    expect(setting.marks.items.size).toBe(0);
     await expect(directory.hashRange(SHARD)).rejects.toThrow(ConfigurationFault);
   });
 });

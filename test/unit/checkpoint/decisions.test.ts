@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
+import { leaving } from '../../../core/checkpoint/publish.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, isCollectable } from '../../../core/checkpoint/retention.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
 import { blobAt, runAt, someHead } from './blob-fixture.ts';
+
+const HOUR_MS = 60 * 60_000;
 
 const knobs = {
   ...DEFAULT_KNOBS,
@@ -74,13 +77,22 @@ describe('the floor', () => {
     ['stays while it is young', 0, { epoch: 3, sinceMs: 50 }, 9, 149, 0, { epoch: 3, sinceMs: 50 }],
     ['becomes the limit', 0, { epoch: 3, sinceMs: 50 }, 9, 150, 3, { epoch: 9, sinceMs: 150 }],
     [
-      'stays when the clock went back, and its grace begins anew',
+      'stays when the clock went back, and its grace goes on from where it began',
       3,
       { epoch: 9, sinceMs: 150 },
       17,
       10,
       3,
-      { epoch: 9, sinceMs: 10 },
+      { epoch: 9, sinceMs: 150 },
+    ],
+    [
+      'stays when the clock went back by days, and its grace begins anew',
+      3,
+      { epoch: 9, sinceMs: 50 * HOUR_MS },
+      17,
+      2 * HOUR_MS,
+      3,
+      { epoch: 9, sinceMs: 2 * HOUR_MS },
     ],
     [
       'stays when the clock was not set before, and its grace begins anew',
@@ -107,6 +119,7 @@ describe('the floor', () => {
       floor: { ...floor, cursor: at(floor.epoch) },
       base: previousBaseEpoch === 0 ? null : blobAt('base', previousBaseEpoch),
       baseCursor: at(previousBaseEpoch),
+      deliveredArrivalMs: 0,
     };
     expect(decideFloor(head, null, nowMs, GRACE_MS)).toEqual({
       collectBelow: limit,
@@ -124,6 +137,7 @@ describe('the floor', () => {
       floor: pending,
       base: null,
       baseCursor: at(0),
+      deliveredArrivalMs: 0,
     };
     expect(decideFloor(head, previous, 1_000, GRACE_MS).collectBelow).toBe(3);
     expect(decideFloor(head, null, 1_000, GRACE_MS).collectBelow).toBe(9);
@@ -190,7 +204,7 @@ describe('the plan before this one', () => {
   it.each([
     ['is kept while its grace lasts', 1_099, left],
     ['is forgotten after it', 1_100, null],
-    ['is kept when the clock went back, for a grace from now', 10, { ...left, sinceMs: 10 }],
+    ['is kept when the clock went back, since when it was', 10, left],
     [
       'is kept when the clock was not set before',
       1_800_000_000_000,
@@ -198,5 +212,33 @@ describe('the plan before this one', () => {
     ],
   ])('%s', (_, nowMs, kept) => {
     expect(decidePrevious({ previous: left }, nowMs, 100)).toEqual(kept);
+  });
+});
+
+describe('a clock that was set back and is put right', () => {
+  const NOW_MS = 1_800_000_000_000;
+
+  it.each([1, 26, 47])('by %s h ends no grace before its time', (backHours) => {
+    const wrongMs = NOW_MS - backHours * HOUR_MS;
+    const previous = { ...someHead.previous!, sinceMs: NOW_MS };
+    const kept = decidePrevious({ previous }, wrongMs, 24 * HOUR_MS);
+    expect(decidePrevious({ previous: kept }, NOW_MS + 1_000, 24 * HOUR_MS)).not.toBeNull();
+    expect(decidePrevious({ previous: kept }, NOW_MS + 24 * HOUR_MS, 24 * HOUR_MS)).toBeNull();
+
+    const floor = { epoch: 5, cursor: someHead.cursor, sinceMs: NOW_MS };
+    const head = { ...someHead, collectBelow: 0, floor };
+    const moved = { ...head, ...decideFloor(head, null, wrongMs, HOUR_MS) };
+    expect(decideFloor(moved, null, NOW_MS + 1_000, HOUR_MS).collectBelow).toBe(0);
+    expect(decideFloor(moved, null, NOW_MS + HOUR_MS, HOUR_MS).collectBelow).toBe(5);
+  });
+
+  it('begins no grace before what has arrived', () => {
+    const wrongMs = NOW_MS - 26 * HOUR_MS;
+    const head = { ...someHead, deliveredArrivalMs: NOW_MS };
+    expect(leaving(head, wrongMs)?.sinceMs).toBe(NOW_MS);
+    const fresh = { ...head, collectBelow: 5, floor: { ...head.floor, epoch: 5 } };
+    expect(decideFloor(fresh, null, wrongMs, HOUR_MS).floor.sinceMs).toBe(NOW_MS);
+    // That far ahead is the stream's clock, or the records are another world's.
+    expect(leaving(head, NOW_MS - 49 * HOUR_MS)?.sinceMs).toBe(NOW_MS - 49 * HOUR_MS);
   });
 });

@@ -166,6 +166,7 @@ describe('the succession of HEADs', () => {
   });
 
   it.each<[string, Partial<Head>]>([
+    ['a-slice-is-of-one-stream', { streamId: '9'.repeat(16) }],
     ['revision-counts-writes', { revision: 40 }],
     ['revision-counts-writes', { revision: 42 }],
     ['delivered-never-goes-back', { delivered: someHead.cursor }],

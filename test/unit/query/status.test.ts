@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryAgeStore } from '../../../adapters/memory/memory-age-store.ts';
 import { headItem } from '../../../core/checkpoint/head.ts';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
-import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
+import { StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
 import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
 import { Digest, digestSeed } from '../../../core/state/digest.ts';
@@ -116,8 +116,9 @@ describe('the status', () => {
       async () => {
         throw new TransientFault('throttled');
       },
+      async () => ({ outcome: 'gone' }),
       async () => {
-        throw new ReplayGapFault('the shard is gone');
+        throw new StreamMismatchFault('another stream');
       },
     ];
     for (const readAfter of answers) {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { RunCache } from '../../../core/checkpoint/run-cache.ts';
-import { ReplayGapFault, TransientFault } from '../../../core/faults.ts';
+import { TransientFault } from '../../../core/faults.ts';
 import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
 import type { RecordSource } from '../../../core/ports.ts';
 import { type Position, START } from '../../../core/position.ts';
@@ -76,7 +76,7 @@ describe('the answer of a view', () => {
     await world.openSlice(2);
     const source: RecordSource = {
       readAfter: async (shardId, after, limit) => {
-        if (shardId === shardIdOf(2)) throw new ReplayGapFault('the shard is gone');
+        if (shardId === shardIdOf(2)) return { outcome: 'gone' };
         return world.source.readAfter(shardId, after, limit);
       },
     };

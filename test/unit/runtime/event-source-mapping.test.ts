@@ -86,7 +86,7 @@ class TrialPool {
 
   async #deliver(shardId: string, after: Position, limit: number): Promise<AggregateAnswer> {
     const read = await source.readAfter(shardId, after, limit);
-    if (read.outcome === 'trimmed') return { outcome: 'trimmed' };
+    if (read.outcome !== 'records') return { outcome: 'trimmed' };
     const last = read.records.at(-1);
     if (last === undefined) return { outcome: 'nothing' };
     const numbers = read.records.map(({ data }) => Number(Buffer.from(data).toString()));

@@ -3,9 +3,16 @@ import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
 import { MemoryCheckpointStore } from '../../../adapters/memory/memory-checkpoint-store.ts';
 import { MemoryPlanRegistry } from '../../../adapters/memory/memory-plan-registry.ts';
 import { hasBirths } from '../../../core/checkpoint/beginning.ts';
-import { LostStateFault, StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
+import {
+  HeldFault,
+  LostStateFault,
+  ReplayGapFault,
+  StreamMismatchFault,
+  TransientFault,
+} from '../../../core/faults.ts';
 import type { CheckpointStore } from '../../../core/ports.ts';
 import { laterPlan, SHARD, SLICE } from '../../world/small-log.ts';
+import { begun, WHOLE } from './redrive-fixture.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
 describe('a slice without HEAD', () => {
@@ -136,6 +143,42 @@ describe('a stream that is older than HEAD', () => {
     expect((await world.head()).digest.count).toBe(20);
   });
 
+  it('is refused before HEAD is written for a new plan', async () => {
+    const { world, source } = await putBack('folded');
+    await world.activate(laterPlan);
+    const before = await world.head();
+    const task = world.task({ source }, { plan: laterPlan });
+    await expect(task.tick(PLENTY)).rejects.toThrow(StreamMismatchFault);
+    await expect(task.recover(PLENTY)).rejects.toThrow(StreamMismatchFault);
+    expect(await world.head()).toEqual(before);
+  });
+
+  it('is refused before a slice is taken over', async () => {
+    const { world, source } = await putBack('answered for');
+    const before = await world.head();
+    await expect(world.task({ source }).recover(PLENTY)).rejects.toThrow(StreamMismatchFault);
+    expect(await world.head()).toEqual(before);
+  });
+
+  it('is refused while another owner recovers the slice, by its records and by its name', async () => {
+    const { world, source, others } = await putBack('answered for');
+    await world.rewriteHead({
+      status: 'RECOVERING',
+      generation: 1,
+      flippedMs: world.clock.nowMs(),
+    });
+    const before = await world.head();
+    const renamed = { ...world.ports.shards, streamId: async () => '9'.repeat(16) };
+    for (const ports of [{ source }, { shards: renamed }]) {
+      for (const batch of [others, others.slice(0, 1), world.batch(20, 30)]) {
+        const delivery = world.task(ports).deliver(batch, PLENTY);
+        await expect(delivery).rejects.toThrow(StreamMismatchFault);
+      }
+    }
+    expect(await world.head()).toEqual(before);
+    await world.task().deliver(world.batch(18, 22), PLENTY);
+  });
+
   it('costs a restore that delivers no further read of the stream', async () => {
     const world = new TaskWorld(30);
     await world.task().deliver(world.batch(0, 20), PLENTY);
@@ -148,5 +191,59 @@ describe('a stream that is older than HEAD', () => {
     };
     await world.task({ source }).deliver(world.batch(20, 30), PLENTY);
     expect(reads).toBe(1);
+  });
+});
+
+describe('a slice whose shard the stream no longer has', () => {
+  const gone = { source: { readAfter: async () => ({ outcome: 'gone' }) as const } };
+
+  it('is redriven, checkpointed and recovered: nothing contradicts it', async () => {
+    const world = await begun();
+    const id = await world.requestFor(WHOLE);
+    await world.task(gone).tick(PLENTY);
+    expect(await world.outcomeOf(id)).toEqual({ redriven: [WHOLE], refused: [] });
+    await world.task(gone).checkpoint(PLENTY);
+    await world.task(gone).recover(PLENTY);
+    await world.task(gone).deliver(world.batch(5, 10), PLENTY);
+    await world.expectRedriven([WHOLE]);
+  });
+
+  it('goes over to a new plan', async () => {
+    const world = await begun();
+    await world.activate(laterPlan);
+    await world.task(gone, { plan: laterPlan }).tick(PLENTY);
+    expect(await world.head()).toMatchObject({ planHash: laterPlan.hash, status: 'OPEN' });
+  });
+
+  it('is a gap where records that it needs went with the shard', async () => {
+    const world = await begun();
+    await world.deliverOnly(20);
+    for (const what of ['checkpoint', 'tick', 'recover'] as const) {
+      await expect(world.task(gone)[what](PLENTY)).rejects.toThrow(ReplayGapFault);
+    }
+    const later = await begun();
+    const delivery = later.task(gone).deliver(later.batch(10, 20), PLENTY);
+    await expect(delivery).rejects.toThrow(ReplayGapFault);
+  });
+
+  it('takes no further batch on trust while its recovery has lost what it needs', async () => {
+    const world = await begun();
+    await world.rewriteHead({
+      status: 'RECOVERING',
+      generation: 1,
+      flippedMs: world.clock.nowMs(),
+    });
+    const delivery = world.task(gone).deliver(world.batch(10, 20), PLENTY);
+    await expect(delivery).rejects.toThrow(HeldFault);
+  });
+
+  it('still is of one stream', async () => {
+    const world = await begun();
+    const shards = { ...world.ports.shards, streamId: async () => '9'.repeat(16) };
+    const checkpoint = world.task({ ...gone, shards }).checkpoint(PLENTY);
+    await expect(checkpoint).rejects.toThrow(StreamMismatchFault);
+    await expect(checkpoint).rejects.toMatchObject({
+      hint: expect.stringContaining('everything in its table'),
+    });
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { BehindFault, HeldFault, ReplayGapFault, TransientFault } from '../../../core/faults.ts';
 import { RECOVERY_LEASE_MS } from '../../../core/limits.ts';
+import type { RecordSource } from '../../../core/ports.ts';
 import { Crash } from '../../world/fault-switch.ts';
 import { SHARD } from '../../world/small-log.ts';
 import { PLENTY, TaskWorld, timeFor } from './task-fixture.ts';
@@ -185,15 +186,16 @@ describe('a recovery whose owner died', () => {
     await world.deliverOnly(40);
     world.clock.advance(50 * RECOVERY_LEASE_MS);
     const life = { dead: false };
-    const log = {
-      readAfter: async () => {
+    let reads = 0;
+    const source: RecordSource = {
+      readAfter: async (...asked) => {
+        // The first proves that HEAD and the stream belong together.
+        if (++reads === 1) return world.source.readAfter(...asked);
         life.dead = true;
         throw new Crash('in its replay');
       },
     };
-    await expect(world.mortalTask(life, {}, { source: log }).recover(PLENTY)).rejects.toThrow(
-      Crash,
-    );
+    await expect(world.mortalTask(life, {}, { source }).recover(PLENTY)).rejects.toThrow(Crash);
     expect(await world.head()).toMatchObject({ status: 'RECOVERING', generation: 1, epoch: 1 });
     world.clock.advance(RECOVERY_LEASE_MS - 1);
     await world.task().deliver(world.batch(40, 42), PLENTY);

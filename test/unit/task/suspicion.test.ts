@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
-import { TransientFault } from '../../../core/faults.ts';
-import type { BlobStore } from '../../../core/ports.ts';
+import { CorruptStateFault, TransientFault } from '../../../core/faults.ts';
+import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
 import type { SliceTask, TaskPorts } from '../../../core/task/slice-task.ts';
 import { Crash, type Life } from '../../world/fault-switch.ts';
 import { SLICE, type SmallRecord, smallPlan } from '../../world/small-log.ts';
 import { emptyState } from '../state/fold-fixture.ts';
-import { PLENTY, TaskWorld, textOf } from './task-fixture.ts';
+import { begun, WHOLE } from './redrive-fixture.ts';
+import { overriding, PLENTY, TaskWorld, textOf } from './task-fixture.ts';
 
 const DEATHS_MAX = 120;
 const LENGTH = 60;
@@ -223,6 +224,30 @@ describe('an orderly fault', () => {
     await world.task().deliver(world.batch(10, 60), PLENTY);
     await expectPutAside(world, [], 'kills-its-environment');
   });
+
+  it.each(['the hold', 'the inbox'])(
+    'is none where %s does not take back what it said',
+    async (part) => {
+      const world = await begun();
+      const before = await world.ports.suspicions.read(SLICE);
+      await world.deliverOnly(20);
+      await world.requestFor(WHOLE);
+      const damaged = async () => {
+        throw new CorruptStateFault('damaged');
+      };
+      const losing = world.headsThatWrite(async () => {
+        return { outcome: 'refused', current: await world.heads.readHead(SLICE) };
+      });
+      const holdHead: CheckpointStore['holdHead'] = (sliceId, hold) =>
+        hold === null ? damaged() : world.heads.holdHead(sliceId, hold);
+      const ports =
+        part === 'the hold'
+          ? { heads: { ...losing, holdHead } }
+          : { heads: losing, inbox: overriding(world.inbox, { settle: damaged }) };
+      await expect(world.task(ports).tick(PLENTY)).rejects.toThrow(CorruptStateFault);
+      expect(await world.ports.suspicions.read(SLICE)).toEqual(before);
+    },
+  );
 });
 
 describe('a record whose folding throws', () => {
