@@ -40,10 +40,10 @@ export function sinceOrNow(sinceMs: number, nowMs: number): number {
   return ageMs > -CLOCK_LAG_MS_MAX && ageMs <= BELIEVABLE_AGE_MS_MAX ? sinceMs : nowMs;
 }
 
-/** Where such a period begins now. `seenMs` is a time that was reached already: a clock that is behind it is not believed. */
+/** Where such a period begins now. `seenMs` is a time that was reached already: a clock that is behind it by more than clocks differ is not believed. */
 export function beginningNow(nowMs: number, seenMs: number): number {
   const lagMs = seenMs - nowMs;
-  return lagMs > 0 && lagMs < CLOCK_LAG_MS_MAX ? seenMs : nowMs;
+  return lagMs > CLOCK_ERROR_MS_MAX && lagMs < CLOCK_LAG_MS_MAX ? seenMs : nowMs;
 }
 
 /** True only if the time lies less than the period back, and not before a clock that is behind. */
