@@ -6,7 +6,7 @@
 import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnPolicy, CfnRole } from 'aws-cdk-lib/aws-iam';
 import { CfnStream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
-import { CfnBucket } from 'aws-cdk-lib/aws-s3';
+import { CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import type { Construct, IConstruct } from 'constructs';
 import { type DeployedPipeline, remember } from './deployed-pipeline.ts';
 import { escapeHatchRefusals } from './escape-hatches.ts';
@@ -44,7 +44,13 @@ export function checkAtSynth(construct: Construct, deployed: DeployedPipeline): 
 
 function warn(construct: Construct, { settings, resources }: DeployedPipeline): void {
   const warnings = Annotations.of(construct);
-  const { stream } = resources;
+  const { stream, bucket } = resources;
+  if (asksKeyEachTime(bucket)) {
+    warnings.addWarningV2(
+      'tidemark:no-bucket-keys',
+      'the given bucket is encrypted with KMS and has no bucket keys: each PUT and GET asks KMS, which may cost more than all else of a shard (docs/operations.md, "Cost"). Make it with bucketKeyEnabled: true.',
+    );
+  }
   const isOwnStream = stream.node.scopes.includes(construct);
   if (isOwnStream && settings.streamMode === StreamMode.ON_DEMAND) {
     warnings.addWarningV2(
@@ -109,6 +115,17 @@ function documentOf(document: unknown): readonly Statement[] {
   return (document as { readonly Statement?: readonly Statement[] } | undefined)?.Statement ?? [];
 }
 
+const ENCRYPTION = ['BucketEncryption', 'ServerSideEncryptionConfiguration', '0'] as const;
+
+/** Seen only where the bucket is of this app. */
+function asksKeyEachTime(bucket: IBucket): boolean {
+  const resource = bucket.node.defaultChild;
+  if (!(resource instanceof CfnBucket)) return false;
+  const properties = renderedProperties(resource);
+  const algorithm = at(properties, ...ENCRYPTION, 'ServerSideEncryptionByDefault', 'SSEAlgorithm');
+  return algorithm === 'aws:kms' && at(properties, ...ENCRYPTION, 'BucketKeyEnabled') !== true;
+}
+
 function keyFacts(stack: Stack, { stream, streamKey, bucket, table }: PipelineResources) {
   const streamResource = stream.node.defaultChild;
   const bucketResource = bucket.node.defaultChild;
@@ -122,9 +139,7 @@ function keyFacts(stack: Stack, { stream, streamKey, bucket, table }: PipelineRe
       bucketResource instanceof CfnBucket
         ? at(
             renderedProperties(bucketResource),
-            'BucketEncryption',
-            'ServerSideEncryptionConfiguration',
-            '0',
+            ...ENCRYPTION,
             'ServerSideEncryptionByDefault',
             'KMSMasterKeyID',
           )

@@ -1,8 +1,8 @@
 /**
  * The Kinesis stream, unless one is given.
  *
- * Encrypted with `aws/kinesis`, the key that AWS manages: it costs nothing a month, its key policy admits whoever may use the
- * stream, and nobody can disable or delete it. A key of your own would need a grant for every producer.
+ * Encrypted with `aws/kinesis`, the key that AWS manages: it costs nothing itself (its calls cost cents, docs/operations.md), its key policy
+ * admits whoever may use the stream, and nobody can disable or delete it. A key of your own would need a grant for every producer.
  */
 import { Duration } from 'aws-cdk-lib';
 import { type IStream, Stream, StreamEncryption, StreamMode } from 'aws-cdk-lib/aws-kinesis';

@@ -75,7 +75,8 @@ export interface TidemarkPipelineProps {
    */
   readonly batchSize?: number;
   /**
-   * How long Lambda gathers a batch, up to 5 minutes: what freshness costs.
+   * How long Lambda gathers a batch, up to 5 minutes. An answer is about as old as this and an invocation; docs/operations.md says
+   * which window costs what.
    * @default 5 seconds
    */
   readonly batchWindow?: Duration;

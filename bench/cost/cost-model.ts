@@ -15,16 +15,31 @@ export interface CostSettings {
   readonly retentionDays: number;
 }
 
-/** Of one invocation of the aggregate function, on average; bytes are what the stores hold at a time. */
-export interface InvocationUsage {
-  readonly charges: Charges;
+export interface InvocationTime {
   /** On one whole core. */
   readonly cpuMs: number;
   /** Calls that nothing else could be done beside. */
   readonly dynamodbRounds: number;
   readonly s3Rounds: number;
+}
+
+/** Of one invocation of the aggregate function, on average; bytes of items and objects are what the stores hold at a time. */
+export interface InvocationUsage {
+  readonly charges: Charges;
+  /** Of each invocation that was measured. */
+  readonly times: readonly InvocationTime[];
+  /** That the function writes into its log, as CloudWatch counts them. */
+  readonly logBytes: number;
+  /** Bytes of objects that it creates. Each is deleted some day, and kept as a version for a while. */
+  readonly objectBytesCreated: number;
   readonly itemBytes: number;
   readonly objectBytes: number;
+}
+
+/** How old what an answer holds is, for a reader who asks at any moment. */
+export interface AnswerAge {
+  readonly medianMs: number;
+  readonly worstMs: number;
 }
 
 /** `shard`: once for each shard. `pipeline`: once, however many there are. */
@@ -45,6 +60,7 @@ export const MONTH_HOURS = 730;
 const HOUR_S = 3_600;
 const MONTH_S = MONTH_HOURS * HOUR_S;
 const MONTH_MINUTES = MONTH_HOURS * 60;
+const MONTH_DAYS = MONTH_HOURS / 24;
 const THOUSAND = 1_000;
 const MILLION = 1_000_000;
 const GB = 1_000_000_000;
@@ -56,14 +72,35 @@ const CORE_MB = 1_769;
 // A round trip inside a region, as they are commonly seen: our assumption.
 const DYNAMODB_ROUND_MS = 6;
 const S3_ROUND_MS = 35;
-/** An invocation's log: our two lines (measured: 1,150 B) and Lambda's own, with what CloudWatch adds to each. */
-const LOG_BYTES = 1_800;
+/** What CloudWatch counts for each line beside its text. */
+export const LOG_LINE_FRAME_BYTES = 26;
+/** Lambda's own lines of an invocation: START, END, REPORT. */
+const LAMBDA_LOG_BYTES = 265 + 3 * LOG_LINE_FRAME_BYTES;
+/** The tick function's line of metrics, about. */
+const TICK_LOG_BYTES = 800 + LOG_LINE_FRAME_BYTES + LAMBDA_LOG_BYTES;
+/** What is left of logs once CloudWatch has compressed them, and how long the construct keeps them: our assumption, its default. */
+const LOGS_STORED_SHARE = 0.15;
+const LOGS_KEPT_MONTHS = 1;
 /** Once a minute, the pipeline's look at itself, and its question to each shard. */
 const TICK_MS = 200;
 const TICK_MEMORY_MB = 512;
 /** HEAD, the inbox and, in the status, HEAD once more. */
 const TICK_READ_UNITS = 3;
-// What the construct makes for a pipeline. Its keys are AWS's own, which cost nothing.
+/** The age that it saw. */
+const TICK_WRITE_UNITS = 1;
+/** How long a version is kept that is not current any more, by the bucket's lifecycle rule. */
+export const NONCURRENT_KEPT_DAYS = 2;
+/** S3 counts from the midnight that follows: half a day on average. */
+const UNTIL_MIDNIGHT_DAYS = 0.5;
+/**
+ * Kinesis fetches a data key of an encrypted stream about every five minutes, once for each credentials that read or write it.
+ * AWS does not say whether for the stream or for each shard: counted for each shard, which is the more.
+ */
+const DATA_KEYS_A_MONTH = MONTH_MINUTES / 5;
+/** The mapping in the aggregate function's role, and the tick function, which looks at each shard. */
+const READER_CREDENTIALS = 2;
+const PRODUCER_CREDENTIALS = 1;
+// What the construct makes for a pipeline. Bucket, table, queue and logs are encrypted by keys whose calls nobody pays for.
 export const METRICS = 19;
 /** 16 alarms, two of which look at several metrics: each is charged. */
 export const ALARM_METRICS = 19;
@@ -79,7 +116,7 @@ export function batchRecords(settings: CostSettings): number {
 }
 
 export function monthlyCost(settings: CostSettings, usage: InvocationUsage): CostLine[] {
-  const invocations = (settings.recordsPerSecond * MONTH_S) / batchRecords(settings);
+  const invocations = invocationsOf(settings);
   return [
     ...kinesisLines(settings),
     ...storeLines(invocations, usage),
@@ -92,10 +129,37 @@ export function totalOf(lines: readonly CostLine[], ...scopes: readonly Scope[])
   return lines.reduce((sum, { scope, dollars }) => sum + (scopes.includes(scope) ? dollars : 0), 0);
 }
 
-/** Seconds that Lambda charges for one invocation of the aggregate function. */
-export function invocationSeconds({ memoryMb }: CostSettings, usage: InvocationUsage): number {
-  const cpuMs = usage.cpuMs * Math.max(1, CORE_MB / memoryMb);
-  const waitMs = usage.dynamodbRounds * DYNAMODB_ROUND_MS + usage.s3Rounds * S3_ROUND_MS;
+/** Seconds that Lambda charges for one invocation of the aggregate function, on average. */
+export function invocationSeconds(settings: CostSettings, { times }: InvocationUsage): number {
+  return times.reduce((sum, time) => sum + secondsOf(settings, time), 0) / times.length;
+}
+
+/**
+ * A record waits until its batch is full or its window over, and for the invocation that folds it; an answer right after that
+ * is as old as the invocation took, right before the next one a batch older.
+ */
+export function answerAge(settings: CostSettings, usage: InvocationUsage): AnswerAge {
+  const batchMs = (batchRecords(settings) * THOUSAND) / settings.recordsPerSecond;
+  const slowest = usage.times.reduce((most, time) => Math.max(most, secondsOf(settings, time)), 0);
+  return {
+    medianMs: batchMs / 2 + THOUSAND * invocationSeconds(settings, usage),
+    worstMs: batchMs + THOUSAND * slowest,
+  };
+}
+
+/** Of a bucket that is encrypted with a key of one's own, where it has no bucket keys: each PUT and GET asks KMS. */
+export function bucketKeyMonthlyDollars(settings: CostSettings, { charges }: InvocationUsage) {
+  const calls = invocationsOf(settings) * (charges.puts + charges.gets);
+  return (calls / THOUSAND) * PRICES.kms.thousandRequests;
+}
+
+function invocationsOf(settings: CostSettings): number {
+  return (settings.recordsPerSecond * MONTH_S) / batchRecords(settings);
+}
+
+function secondsOf({ memoryMb }: CostSettings, time: InvocationTime): number {
+  const cpuMs = time.cpuMs * Math.max(1, CORE_MB / memoryMb);
+  const waitMs = time.dynamodbRounds * DYNAMODB_ROUND_MS + time.s3Rounds * S3_ROUND_MS;
   return (cpuMs + waitMs) / THOUSAND;
 }
 
@@ -120,24 +184,37 @@ function kinesisLines({ recordsPerSecond, recordBytes, retentionDays }: CostSett
     of('shard', MONTH_HOURS, 'shard hours', shardHour),
     of('records put', putUnits / MILLION, 'M payload units', millionPutUnits),
     of('retention', extendedHours, 'shard hours', extendedRetentionShardHour),
+    keyLine('kinesis', "a producer's data keys", PRODUCER_CREDENTIALS),
   ];
 }
 
+function keyLine(scope: Scope, what: string, credentials: number): CostLine {
+  const calls = credentials * DATA_KEYS_A_MONTH;
+  const { thousandRequests } = PRICES.kms;
+  return lineOf(scope, 'KMS')(what, calls / THOUSAND, 'k requests', thousandRequests);
+}
+
 function storeLines(invocations: number, usage: InvocationUsage): CostLine[] {
-  const { charges, itemBytes, objectBytes } = usage;
+  const { charges, itemBytes, objectBytes, objectBytesCreated } = usage;
   const { dynamodb: db, s3: objects } = PRICES;
   const of = lineOf('shard', 'DynamoDB');
   const inS3 = lineOf('shard', 'S3');
   const writes = invocations * charges.writeUnits;
+  const ages = MONTH_MINUTES * TICK_WRITE_UNITS;
+  const versionDays = NONCURRENT_KEPT_DAYS + UNTIL_MIDNIGHT_DAYS;
+  const versionBytes = (invocations / MONTH_DAYS) * objectBytesCreated * versionDays;
   const reads = invocations * charges.readUnits + MONTH_MINUTES * TICK_READ_UNITS;
   const storedPrice = db.storedGbMonth + db.recoverableGbMonth;
   return [
     of('writes', writes / MILLION, 'M write units', db.millionWriteUnits),
+    of("ticks' ages", ages / MILLION, 'M write units', db.millionWriteUnits),
     of('reads', reads / MILLION, 'M read units', db.millionReadUnits),
     of('storage', itemBytes / GB, 'GB months, recoverable', storedPrice),
     inS3('writes', (invocations * charges.puts) / THOUSAND, 'k PUT, LIST', objects.thousandPuts),
     inS3('reads', (invocations * charges.gets) / THOUSAND, 'k GET', objects.thousandGets),
     inS3('storage', objectBytes / GB, 'GB months', objects.storedGbMonth),
+    inS3('deleted versions', versionBytes / GB, 'GB months', objects.storedGbMonth),
+    keyLine('shard', "the readers' data keys", READER_CREDENTIALS),
   ];
 }
 
@@ -152,16 +229,26 @@ function computeLines(
   const seconds =
     invocations * invocationSeconds(settings, usage) + (MONTH_MINUTES * TICK_MS) / THOUSAND;
   const of = lineOf('shard', 'Lambda');
-  const { ingestedGb } = PRICES.cloudwatch;
   return [
     of('requests', requests / MILLION, 'M requests', millionRequests),
     of('compute', seconds * gb, 'GB seconds', gbSecond),
-    lineOf('shard', 'CloudWatch')('logs', (requests * LOG_BYTES) / GB, 'GB', ingestedGb),
+    ...logLines('shard', '', requests * (usage.logBytes + LAMBDA_LOG_BYTES)),
+  ];
+}
+
+/** `whose` begins the lines' names. */
+function logLines(scope: Scope, whose: string, bytes: number): CostLine[] {
+  const { ingestedGb, storedGbMonth } = PRICES.cloudwatch;
+  const storedBytes = bytes * LOGS_STORED_SHARE * LOGS_KEPT_MONTHS;
+  const of = lineOf(scope, 'CloudWatch');
+  return [
+    of(`${whose}logs`, bytes / GB, 'GB', ingestedGb),
+    of(`${whose}logs kept`, storedBytes / GB, 'GB months, compressed', storedGbMonth),
   ];
 }
 
 function pipelineLines(): CostLine[] {
-  const { metricMonth, alarmMonth, dashboardMonth, ingestedGb } = PRICES.cloudwatch;
+  const { metricMonth, alarmMonth, dashboardMonth } = PRICES.cloudwatch;
   const { gbSecond, millionRequests } = PRICES.lambda;
   const tickGbSeconds = (MONTH_MINUTES * TICK_MS * TICK_MEMORY_MB) / 1024 / THOUSAND;
   const watch = lineOf('pipeline', 'CloudWatch');
@@ -170,7 +257,7 @@ function pipelineLines(): CostLine[] {
     watch('metrics', METRICS, 'metrics', metricMonth),
     watch('alarms', ALARM_METRICS, 'alarm metrics', alarmMonth),
     watch('dashboard', DASHBOARDS, 'dashboards', dashboardMonth),
-    watch("tick's logs", (MONTH_MINUTES * LOG_BYTES) / GB, 'GB', ingestedGb),
+    ...logLines('pipeline', "tick's ", MONTH_MINUTES * TICK_LOG_BYTES),
     tick("tick's requests", MONTH_MINUTES / MILLION, 'M requests', millionRequests),
     tick('tick', tickGbSeconds, 'GB seconds', gbSecond),
   ];

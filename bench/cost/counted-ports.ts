@@ -13,11 +13,11 @@ import type {
 import type { TaskPorts } from '../../core/task/slice-task.ts';
 import { itemByteLength, type StoreCall } from './store-calls.ts';
 
-const GRACE_MS = 60_000;
+/** Collects sooner than what is deployed, so that a short run deletes as much as it writes. */
+export const COUNTED_GRACE_MS = 60_000;
 
 export class CountedPorts {
-  /** Collects sooner, so that a short run deletes as much as it writes. */
-  readonly memory = new MemoryPorts(0, { retentionGraceMs: GRACE_MS });
+  readonly memory = new MemoryPorts(0, { retentionGraceMs: COUNTED_GRACE_MS });
   readonly ports: TaskPorts;
   calls: StoreCall[] = [];
   rounds = { dynamodb: 0, s3: 0 };

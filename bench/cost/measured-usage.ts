@@ -10,9 +10,12 @@ import type { RecordSource, StreamRecord } from '../../core/ports.ts';
 import type { Position } from '../../core/position.ts';
 import { createAggregateHandler } from '../../functions/aggregate/handler.ts';
 import { type KinesisEvent, kinesisEventRecord } from '../../functions/aggregate/kinesis-event.ts';
+import { observed } from '../../functions/aggregate/observed.ts';
+import { createTelemetry } from '../../functions/powertools-telemetry.ts';
 import { Random } from '../../simulation/random.ts';
-import type { InvocationUsage } from './cost-model.ts';
-import { CountedPorts } from './counted-ports.ts';
+import type { InvocationTime, InvocationUsage } from './cost-model.ts';
+import { COUNTED_GRACE_MS, CountedPorts } from './counted-ports.ts';
+import { LogMeter } from './log-meter.ts';
 import { chargesOf, itemByteLength, listingCharges } from './store-calls.ts';
 
 export interface MeasuredUsage extends InvocationUsage {
@@ -25,6 +28,11 @@ export interface MeasuredUsage extends InvocationUsage {
 
 const SHARD = 'shardId-000000000000';
 const ORIGIN = { stream: 'flights', shardId: SHARD, region: 'us-east-1', role: 'aggregate' };
+/** As long as Lambda's are. */
+const CONTEXT = {
+  awsRequestId: '00000000-0000-4000-8000-000000000000',
+  getRemainingTimeInMillis: () => INVOCATION_MS_MAX,
+};
 /** Until what is kept for a time (ids, objects within their grace) has come to its steady size. */
 const WARM_UP_SHARE = 0.5;
 
@@ -38,16 +46,25 @@ export async function measureUsage(
   const { memory } = counted;
   await memory.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
   const handlers = Array.from({ length: environmentCount }, () =>
-    createAggregateHandler(new Aggregator(plan, createJsonDecoder(plan), counted.ports)),
+    observed(
+      createAggregateHandler(new Aggregator(plan, createJsonDecoder(plan), counted.ports)),
+      createTelemetry(plan.name),
+      memory.clock,
+    ),
   );
+  const log = new LogMeter();
+  const times: InvocationTime[] = [];
   const random = new Random('cost');
   const sizes = watchSizes(counted);
-  let [invocations, cpuUs, restores] = [0, 0, 0];
+  let restores = 0;
+  let isWarm = false;
   for (let from = 0; from < records.length; from += batchCount) {
-    if (invocations === 0 && from >= records.length * WARM_UP_SHARE) {
+    if (!isWarm && from >= records.length * WARM_UP_SHARE) {
+      isWarm = true;
       counted.reset();
       sizes.reset();
-      [cpuUs, restores] = [0, 0];
+      times.length = 0;
+      [log.byteCount, restores] = [0, 0];
     }
     const batch = records.slice(from, from + batchCount);
     memory.clock.set(batch.at(-1)?.arrivalMs ?? 0);
@@ -56,38 +73,50 @@ export async function measureUsage(
     });
     const handler = handlers[random.below(environmentCount)];
     if (handler === undefined) throw new Error('there is no environment');
-    const before = process.cpuUsage();
+    const [roundsBefore, before] = [{ ...counted.rounds }, process.cpuUsage()];
     const event: KinesisEvent = JSON.parse(text);
-    const [report] = await handler(event, { getRemainingTimeInMillis: () => INVOCATION_MS_MAX });
+    const [report] = await log.during(() => handler(event, CONTEXT));
     const { user, system } = process.cpuUsage(before);
-    cpuUs += user + system;
+    times.push({
+      cpuMs: (user + system) / 1_000,
+      dynamodbRounds: counted.rounds.dynamodb - roundsBefore.dynamodb,
+      s3Rounds: counted.rounds.s3 - roundsBefore.s3,
+    });
     restores += report?.restored ?? 0;
-    if (from >= records.length * WARM_UP_SHARE) invocations++;
   }
+  const invocations = times.length;
   const spanMs = (records.at(-1)?.arrivalMs ?? 0) - (records[0]?.arrivalMs ?? 0);
   const flipMs = (spanMs * batchCount) / records.length;
   const { deltaBytes, baseBytes, bases } = sizes.means();
   const kept = keptBlobs(deltaBytes, baseBytes, bases / invocations, flipMs);
   const charges = chargesOf(counted.calls);
   const listing = listingCharges(counted.listings, kept);
+  const listed = collectionsShare((flipMs * invocations) / bases);
   return {
     invocations,
     charges: {
       writeUnits: charges.writeUnits / invocations,
-      readUnits: (charges.readUnits + listing.readUnits) / invocations,
-      puts: (charges.puts + listing.puts) / invocations,
+      readUnits: (charges.readUnits + listed * listing.readUnits) / invocations,
+      puts: (charges.puts + listed * listing.puts) / invocations,
       gets: charges.gets / invocations,
     },
-    cpuMs: cpuUs / 1_000 / invocations,
-    dynamodbRounds: (counted.rounds.dynamodb + counted.listings.dynamodb) / invocations,
-    s3Rounds: (counted.rounds.s3 + counted.listings.s3) / invocations,
+    times,
+    logBytes: log.byteCount / invocations,
     itemBytes: kept.itemBytes,
     objectBytes: kept.objectBytes,
+    objectBytesCreated:
+      (deltaBytes > DELTA_ITEM_BYTES_MAX ? deltaBytes : 0) + (bases * baseBytes) / invocations,
     deltaBytes,
     baseBytes,
     bases,
     restores,
   };
+}
+
+/** Collections that there are for each of those that were counted: one a grace, when the next base is written. */
+function collectionsShare(baseMs: number): number {
+  const everyMs = (graceMs: number) => baseMs * Math.ceil(graceMs / baseMs);
+  return everyMs(COUNTED_GRACE_MS) / everyMs(RETENTION_GRACE_MS);
 }
 
 /** A floor is between one and two graces old before what lies below it goes. */

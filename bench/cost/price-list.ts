@@ -36,6 +36,13 @@ export const PRICES = {
     alarmMonth: 0.1,
     dashboardMonth: 3,
     ingestedGb: 0.5,
+    /** Of compressed logs. */
+    storedGbMonth: 0.03,
+  },
+  kms: {
+    // A key that AWS manages costs nothing itself; calls of it cost what all do.
+    thousandRequests: 0.003,
+    ownKeyMonth: 1,
   },
   flink: {
     kpuHour: 0.11,

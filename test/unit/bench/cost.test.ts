@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
+  answerAge,
   batchRecords,
+  bucketKeyMonthlyDollars,
   type CostSettings,
   flinkMonthlyDollars,
   type InvocationUsage,
@@ -9,6 +11,7 @@ import {
   totalOf,
   writePerRecordMonthlyDollars,
 } from '../../../bench/cost/cost-model.ts';
+import { LogMeter } from '../../../bench/cost/log-meter.ts';
 import { chargesOf, checkpointCalls, listingCharges } from '../../../bench/cost/store-calls.ts';
 
 const KIB = 1024;
@@ -25,9 +28,13 @@ const settings: CostSettings = {
 
 const usage: InvocationUsage = {
   charges: { writeUnits: 1, readUnits: 1, puts: 1, gets: 7 },
-  cpuMs: 170,
-  dynamodbRounds: 2,
-  s3Rounds: 3,
+  // 287 ms each: 170 ms of work, 2 × 6 ms of DynamoDB, 3 × 35 ms of S3.
+  times: [
+    { cpuMs: 100, dynamodbRounds: 2, s3Rounds: 3 },
+    { cpuMs: 240, dynamodbRounds: 2, s3Rounds: 3 },
+  ],
+  logBytes: 1_657,
+  objectBytesCreated: 300_000,
   itemBytes: 0,
   objectBytes: 1_000_000_000,
 };
@@ -122,11 +129,21 @@ describe('a month', () => {
     ['kinesis', 'Kinesis', 'records put', 2_628, 36.792],
     ['kinesis', 'Kinesis', 'retention', 730, 14.6],
     ['shard', 'DynamoDB', 'writes', 0.5256, 0.3285],
+    // One a minute.
+    ['shard', 'DynamoDB', "ticks' ages", 0.0438, 0.027375],
     // One each invocation, and three each minute.
     ['shard', 'DynamoDB', 'reads', 0.657, 0.082125],
     ['shard', 'S3', 'writes', 525.6, 2.628],
     ['shard', 'S3', 'reads', 3_679.2, 1.47168],
     ['shard', 'S3', 'storage', 1, 0.023],
+    // 17,280 invocations a day, of 300 kB each, for two days and on average half of one.
+    ['shard', 'S3', 'deleted versions', 12.96, 0.29808],
+    // Every five minutes, by each credentials: mapping and tick, and a producer.
+    ['shard', 'KMS', "the readers' data keys", 17.52, 0.05256],
+    ['kinesis', 'KMS', "a producer's data keys", 8.76, 0.02628],
+    // 569,400 invocations, of 1,657 B and 343 B of Lambda's own.
+    ['shard', 'CloudWatch', 'logs', 1.1388, 0.5694],
+    ['shard', 'CloudWatch', 'logs kept', 0.17082, 0.0051246],
     // Ticks are invocations too.
     ['shard', 'Lambda', 'requests', 0.5694, 0.11388],
     ['pipeline', 'CloudWatch', 'metrics', 19, 5.7],
@@ -136,12 +153,24 @@ describe('a month', () => {
   });
 
   it('charges time on a core and time of waiting, and a part of a core takes longer', () => {
-    // 170 ms of work, 2 × 6 ms of DynamoDB, 3 × 35 ms of S3.
     expect(invocationSeconds(settings, usage)).toBeCloseTo(0.287, 9);
     expect(invocationSeconds({ ...settings, memoryMb: 1_769 / 2 }, usage)).toBeCloseTo(0.457, 9);
     expect(invocationSeconds({ ...settings, memoryMb: 3_538 }, usage)).toBeCloseTo(0.287, 9);
     const gbSeconds = (invocations * 0.287 + 43_800 * 0.2) * (1_769 / 1_024);
     expect(of('shard', 'Lambda', 'compute').units).toBeCloseTo(gbSeconds, 3);
+  });
+
+  it('knows no version of what is an item, and none that is not deleted', () => {
+    const small = monthlyCost(settings, { ...usage, objectBytesCreated: 0 });
+
+    expect(small.find(({ what }) => what === 'deleted versions')?.dollars).toBe(0);
+  });
+
+  it('with the begin line in the log is dearer by its bytes', () => {
+    const longer = monthlyCost(settings, { ...usage, logBytes: usage.logBytes + 400 });
+
+    // 569,400 times 400 B for $0.50 a GB, and 15 % of them kept for a month for $0.03.
+    expect(totalOf(longer, 'shard') - totalOf(lines, 'shard')).toBeCloseTo(0.11490492, 8);
   });
 
   it('with a longer window costs less of everything that is paid by the batch', () => {
@@ -156,6 +185,52 @@ describe('a month', () => {
 
     expect(totalOf(lines, 'kinesis') - totalOf(day, 'kinesis')).toBeCloseTo(14.6, 9);
   });
+});
+
+describe('an answer', () => {
+  it('is half a batch and an invocation old at the median, a batch and the slowest at worst', () => {
+    expect(answerAge(settings, usage).medianMs).toBeCloseTo(2_500 + 287, 6);
+    expect(answerAge(settings, usage).worstMs).toBeCloseTo(5_000 + 357, 6);
+  });
+
+  it('is no older in a longer window than a full batch makes it', () => {
+    const full = { ...settings, recordBytes: 1_024 };
+    const longer = { ...full, batchWindowMs: 60_000 };
+
+    // 3,302 records of 1 KiB fill what Lambda takes.
+    expect(answerAge(longer, usage)).toEqual(answerAge(full, usage));
+    expect(answerAge(full, usage).worstMs).toBeCloseTo(3_302 + 357, 6);
+    expect(totalOf(monthlyCost(longer, usage), 'shard')).toBe(
+      totalOf(monthlyCost(full, usage), 'shard'),
+    );
+  });
+
+  it('is older on a part of a core', () => {
+    const slow = answerAge({ ...settings, memoryMb: 1_769 / 2 }, usage);
+
+    expect(slow.medianMs).toBeCloseTo(2_500 + 457, 6);
+    expect(slow.worstMs).toBeCloseTo(5_000 + 597, 6);
+  });
+});
+
+it("a bucket's own key without bucket keys is asked for each PUT and GET", () => {
+  // 525,600 invocations of 8 calls, $0.03 for 10,000.
+  expect(bucketKeyMonthlyDollars(settings, usage)).toBeCloseTo(12.6144, 6);
+});
+
+it('what a function logs is counted, each line with what CloudWatch adds, and shown no more', async () => {
+  const meter = new LogMeter();
+  const { write } = process.stdout;
+
+  const result = await meter.during(async () => {
+    process.stdout.write('ä\n');
+    process.stdout.write('four');
+    return 7;
+  });
+  expect(result).toBe(7);
+  expect(meter.byteCount).toBe(3 + 4 + 2 * 26);
+  await expect(meter.during(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  expect(process.stdout.write).toBe(write);
 });
 
 it('elsewhere is priced by the same hours', () => {
