@@ -27,6 +27,13 @@ export const RESOURCE_KEYS = [
 ] as const;
 export type ResourceKey = (typeof RESOURCE_KEYS)[number];
 
+/** Those that name objects, by a prefix and a wildcard. */
+export const OBJECT_KEYS: ReadonlySet<ResourceKey> = new Set([
+  'objects',
+  'quarantineObjects',
+  'emptiedObjects',
+]);
+
 export interface Permission {
   readonly on: ResourceKey;
   readonly actions: readonly string[];

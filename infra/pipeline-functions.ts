@@ -11,9 +11,14 @@ import { emulatorEnvironment, explicitName } from './emulator-target.ts';
 import { functionCode } from './function-assets.ts';
 import { functionEnvironment } from './function-environment.ts';
 import { acknowledgeObjectWildcard, acknowledgeRuntime } from './nag-acknowledgements.ts';
-import { PERMISSIONS } from './permissions.ts';
+import { OBJECT_KEYS, PERMISSIONS } from './permissions.ts';
 import type { PipelineSettings } from './pipeline-settings.ts';
-import { type PipelineResources, policyStatements, resourceArns } from './resource-arns.ts';
+import {
+  type PipelineResources,
+  policyStatements,
+  type ResourceArns,
+  resourceArns,
+} from './resource-arns.ts';
 
 interface Sizing {
   readonly what: string;
@@ -102,9 +107,7 @@ export class PipelineFunctions extends Construct {
     for (const statement of policyStatements(PERMISSIONS[name], arns)) {
       role.addToPrincipalPolicy(statement);
     }
-    if (PERMISSIONS[name].some(({ on }) => on === 'objects')) {
-      acknowledgeObjectWildcard(role, this.#resources);
-    }
+    for (const objectsArn of objectArns(name, arns)) acknowledgeObjectWildcard(role, objectsArn);
     const made = new LambdaFunction(scope, 'Function', {
       ...named,
       ...lambdaSizing,
@@ -124,6 +127,15 @@ export class PipelineFunctions extends Construct {
     if (settings.target === 'emulator') acknowledgeRuntime(made);
     return made;
   }
+}
+
+/** Of the objects that a function may touch, whichever share of them it is: each ends in a wildcard. */
+function objectArns(name: FunctionName, arns: ResourceArns): ReadonlySet<string> {
+  const named = PERMISSIONS[name].flatMap(({ on }) => {
+    const arn = OBJECT_KEYS.has(on) ? arns[on] : undefined;
+    return arn === undefined ? [] : [arn];
+  });
+  return new Set(named);
 }
 
 function reserved(count: number | undefined): Pick<Sizing, 'reservedConcurrentExecutions'> {

@@ -4,7 +4,7 @@ import { Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib';
 import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Stream, StreamMode } from 'aws-cdk-lib/aws-kinesis';
-import { Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
+import { Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, it } from 'vitest';
 import { ALARM_METRICS, METRICS, NONCURRENT_KEPT_DAYS } from '../../bench/cost/cost-model.ts';
@@ -764,7 +764,10 @@ describe('warnings', () => {
     (_, bucketKeyEnabled, expected) => {
       const given = (stack: Stack) => ({
         stage: 'dev',
-        bucket: new Bucket(stack, 'Given', { encryption: BucketEncryption.KMS, bucketKeyEnabled }),
+        bucket: new Bucket(stack, 'Given', {
+          encryption: BucketEncryption.KMS,
+          bucketKeyEnabled,
+        }) as IBucket,
       });
 
       expect(warningsOf({ props: given })).toEqual(expected);
