@@ -35,6 +35,8 @@ export const DELTA_ITEM_BYTES_MAX = 8 * KIB;
 // Our choices.
 /** Data of a record that we fold. Larger records are quarantined. */
 export const FOLDED_RECORD_BYTES_MAX = RECORD_BYTES_MAX;
+/** How far after its arrival the time of a redriven record counts for where what begins later is whole. */
+export const REDRIVEN_AHEAD_MS_MAX = 86_400_000;
 /** Encoded group key of one entry. A record with a larger one is quarantined. */
 export const GROUP_KEY_BYTES_MAX = 4 * KIB;
 /** Deltas after the newest base. A restore fetches this many objects at most, besides the base. */

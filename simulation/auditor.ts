@@ -242,7 +242,7 @@ export class Auditor {
   /** Whether some of what the second plan keeps did not go on under the first. */
   #losesState(between: string, back: string): boolean {
     const [left, wanted] = [this.#plans.get(between) as Plan, this.#plans.get(back) as Plan];
-    const matches = matchViews(left.views, wanted.views);
+    const matches = matchViews(left.views, wanted.views).from;
     return wanted.views.some(({ columns }, index) => {
       const ids = left.views[matches[index] as number]?.columns.map(columnId) ?? [];
       return columns.some((column) => !ids.includes(columnId(column)));

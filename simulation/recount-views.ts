@@ -64,15 +64,31 @@ function formerViews(plan: Plan, before: RecountViews): Map<string, RecountView>
     const from = before.get(view.name);
     if (from !== undefined && inCommon(from.view, view) > 0) take(view, from);
   }
-  for (const view of plan.views) {
-    if (former.has(view.name)) continue;
-    const ranked = [...free]
-      .map((from) => ({ from, common: inCommon(from.view, view) }))
-      .filter(({ common }) => common > 0)
-      .sort((a, b) => b.common - a.common);
-    if (ranked[0] !== undefined) take(view, ranked[0].from);
+  const wanting = new Set(plan.views.filter(({ name }) => !former.has(name)));
+  for (let left = true; left; ) {
+    const pairs = [...wanting].flatMap((view) =>
+      [...free]
+        .filter((from) => inCommon(from.view, view) > 0)
+        .map((from) => ({ view, from, suits: suitability(from.view, view) })),
+    );
+    const most = Math.max(...pairs.map(({ suits }) => suits));
+    const best = pairs.filter(({ suits }) => suits === most);
+    const clear = best.find(({ view }) => best.filter((each) => each.view === view).length === 1);
+    left = pairs.length > 0;
+    if (clear !== undefined) {
+      take(clear.view, clear.from);
+      wanting.delete(clear.view);
+      // Of several that suit equally well none is taken for it.
+    } else for (const { view } of best) wanting.delete(view);
   }
   return former;
+}
+
+/** More in common, then the same fate of late records, then less that only one of them keeps. Under 100 aggregates. */
+function suitability(a: ViewPlan, b: ViewPlan): number {
+  const common = inCommon(a, b);
+  const alone = a.columns.length + b.columns.length - 2 * common;
+  return common * 1_000 + (a.late === b.late ? 500 : 0) - alone;
 }
 
 /** Different things that both keep; 0 where an entry of one is none of the other. */

@@ -286,7 +286,9 @@ class Recount implements ShardRecount {
     const outcome =
       !isPartly && this.#isKnown(judged) ? 'duplicates' : this.#bringBack(judged, aside?.views);
     this.redriven.set(id, outcome);
-    if (outcome !== 'duplicates') this.newestMs = Math.max(this.newestMs, judged.timeMs);
+    // What is brought back counts for where later views are whole up to a day after it arrived.
+    const boundedMs = Math.min(judged.timeMs, (logged?.arrivalMs ?? 0) + 24 * 3_600_000);
+    if (outcome !== 'duplicates') this.newestMs = Math.max(this.newestMs, boundedMs);
     if (isPartly) return;
     this.counts.quarantined--;
     this.counts[outcome]++;

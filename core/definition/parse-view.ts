@@ -8,6 +8,7 @@ import {
   AGGREGATE_KINDS,
   type AggregateKind,
   type FieldPath,
+  LATE_POLICIES,
   type LatePolicy,
   type WindowPlan,
 } from './plan.ts';
@@ -123,7 +124,7 @@ function readLate(
   problems: ProblemList,
 ): LatePolicy {
   if (value === undefined) return 'update';
-  const late = readChoice(value, path, ['update', 'side', 'drop'], problems);
+  const late = readChoice(value, path, LATE_POLICIES, problems);
   if (late !== 'update' && !hasWindow) {
     problems.add(path, value, 'a "window" beside it: without one no record is ever late');
   }

@@ -38,7 +38,9 @@ export type WindowPlan =
   /** `days` > 0: whole days of `Plan.zone`, `sizeMs` is days × 24 h; otherwise windows are aligned to the epoch. */
   | { readonly kind: 'tumbling'; readonly sizeMs: number; readonly days: number };
 
-export type LatePolicy = 'update' | 'side' | 'drop';
+/** Their order is stored: new ones go to the end. */
+export const LATE_POLICIES = ['update', 'side', 'drop'] as const;
+export type LatePolicy = (typeof LATE_POLICIES)[number];
 
 export interface ViewPlan {
   readonly name: string;

@@ -24,6 +24,8 @@ export interface ViewFate {
   readonly ends?: readonly string[];
   /** Why one of this name begins anew. */
   readonly because?: readonly string[];
+  /** Of one that begins: the former views that suit it equally well, so that none is taken for it. */
+  readonly undecided?: readonly string[];
   /** Of one that begins: nothing bounds the times of the records before it, so no window of it is known to be whole. */
   readonly neverWhole?: true;
 }
@@ -32,14 +34,17 @@ export interface ViewFate {
 export function viewFates(before: Plan, after: Plan, resumes: boolean): ViewFate[] {
   const matches = matchViews(before.views, after.views);
   const fates = after.views.map((view, index): ViewFate => {
-    const from = before.views[matches[index] as number];
+    const from = before.views[matches.from[index] as number];
     if (from === undefined) {
       if (resumes) return { view: view.name, fate: 'resumed' };
-      const because = reasonsOf(before, after, view);
+      const suitable = matches.undecided.get(index) ?? [];
+      const undecided = suitable.map((each) => before.views[each]?.name as string);
+      const because = undecided.length > 0 ? [] : reasonsOf(before, after, view);
       return {
         view: view.name,
         fate: 'begins',
         ...(because.length === 0 ? {} : { because }),
+        ...(undecided.length === 0 ? {} : { undecided }),
         ...(isNeverWhole(before, after, view) ? { neverWhole: true } : {}),
       };
     }
@@ -54,7 +59,7 @@ export function viewFates(before: Plan, after: Plan, resumes: boolean): ViewFate
       ...(ends.length === 0 ? {} : { ends }),
     };
   });
-  const left = before.views.filter((_, index) => !matches.includes(index));
+  const left = before.views.filter((_, index) => !matches.from.includes(index));
   return [...fates, ...left.map(({ name }): ViewFate => ({ view: name, fate: 'left' }))];
 }
 
@@ -69,7 +74,7 @@ const ROLLBACK = 'its state is kept for 24 h, so that a rollback goes on from th
 
 /** One line: `by_shop keeps its state; aggregate 'worst' begins at the switch`. */
 export function describeFate(described: ViewFate): string {
-  const { view, fate, formerName, begins, ends, because, neverWhole } = described;
+  const { view, fate, formerName, begins, ends, because, neverWhole, undecided } = described;
   switch (fate) {
     case 'kept': {
       const was = formerName === undefined ? '' : ` (it was '${formerName}')`;
@@ -82,8 +87,7 @@ export function describeFate(described: ViewFate): string {
     case 'resumed':
       return `${view} goes on from where it was left, and folds again what came since`;
     case 'begins': {
-      const why = because === undefined ? '' : `, because ${because.join(' and ')} changed`;
-      const line = `${view} begins where each slice is now${why}, and is incomplete before`;
+      const line = `${view} begins where each slice is now${reasonText(because, undecided)}, and is incomplete before`;
       return neverWhole ? `${line}; ${NEVER_WHOLE}` : line;
     }
     case 'left':
@@ -91,8 +95,15 @@ export function describeFate(described: ViewFate): string {
   }
 }
 
+function reasonText(because: ViewFate['because'], undecided: ViewFate['undecided']): string {
+  if (because !== undefined) return `, because ${because.join(' and ')} changed`;
+  if (undecided === undefined) return '';
+  const names = undecided.map((name) => `'${name}'`).join(' or ');
+  return `, because it could be ${names} under another name and nothing tells which (rename one view in each change)`;
+}
+
 /** Settings that hold from the switch on and cost no state, one line each: `time.lateness holds from the switch on`. */
-export function describePolicies(before: Plan, after: Plan): string[] {
+export function describePolicies(before: Plan, after: Plan, resumes = false): string[] {
   const [was, is] = [policiesOf(before), policiesOf(after)];
   const changed = Object.keys(is).filter((name) => was[name] !== is[name]);
   const lines = changed.map((name) => {
@@ -102,13 +113,17 @@ export function describePolicies(before: Plan, after: Plan): string[] {
       ? 'dedupe ends at the switch; ids that are known are forgotten'
       : `${line}: no id of before is known`;
   });
-  const matches = matchViews(before.views, after.views);
-  const others = after.views.filter(({ late }, index) => {
-    const former = before.views[matches[index] as number];
-    return former !== undefined && former.late !== late;
+  const late = matchViews(before.views, after.views).from.flatMap((match, index) => {
+    const [from, view] = [before.views[match], after.views[index] as ViewPlan];
+    if (from === undefined || from.late === view.late) return [];
+    return [`late of ${view.name} holds from the switch on`];
   });
-  return [...lines, ...others.map(({ name }) => `late of ${name} holds from the switch on`)];
+  const all = [...lines, ...late];
+  return resumes && all.length > 0 ? [...all, UNDONE] : all;
 }
+
+const UNDONE =
+  'where the former settings dropped records, closed windows early or counted ids otherwise, a slice goes on from where this file was left, and folds again what came since';
 
 function policiesOf(plan: Plan): Readonly<Record<string, string | undefined>> {
   const { time, dedupe } = planToJson(plan);

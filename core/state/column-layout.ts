@@ -5,7 +5,7 @@ import { createColumn } from '../aggregate/columns.ts';
 import { ByteWriter } from '../bytes.ts';
 import type { ViewPlan } from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
-import type { StoredView, ViewLife } from './view-life.ts';
+import { isSameColumnLife, type StoredView, type ViewLife } from './view-life.ts';
 import { type ColumnLayout, type LaidColumn, ViewTable } from './view-table.ts';
 
 /**
@@ -15,7 +15,7 @@ import { type ColumnLayout, type LaidColumn, ViewTable } from './view-table.ts';
 export function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): ColumnLayout | null {
   const layout = stored.columns.map((column): LaidColumn => {
     const target = view.columns.findIndex((own, index) => {
-      return columnId(own) === columnId(column) && life.columns[index]?.since === column.since;
+      return columnId(own) === columnId(column) && isSameColumnLife(life.columns[index], column);
     });
     if (target >= 0) return { target, skipped: null };
     const skipped = createColumn(column.kind);

@@ -8,7 +8,7 @@ import { assert } from '../assert.ts';
 import type { BadRecord, RecordDecoder, RecordFields } from '../decode/record-decoder.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { hashText } from '../hash.ts';
-import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX } from '../limits.ts';
+import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX, REDRIVEN_AHEAD_MS_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import { isoText } from '../time/iso-text.ts';
@@ -98,7 +98,11 @@ export class RecordFold {
       outcome = 'folded';
     }
     if (outcome === 'folded') this.#keepId(timeMs, overlay);
-    if (!isDuplicate) progress.newestMs = Math.max(progress.newestMs, timeMs);
+    if (!isDuplicate) {
+      // One outlier that is let in must not keep all that begins later from ever being whole.
+      const boundedMs = Math.min(timeMs, record.arrivalMs + REDRIVEN_AHEAD_MS_MAX);
+      progress.newestMs = Math.max(progress.newestMs, boundedMs);
+    }
     if (counted) {
       progress.counts.quarantined--;
       progress.counts[outcome]++;
@@ -208,6 +212,7 @@ export class RecordFold {
         this.#foldLate(index, startMs, overlay);
         folded = true;
       } else if (view.late === 'side') lateViews.push(index);
+      else progress.lateDrops++;
     }
     if (folded) this.#keepId(timeMs, overlay);
     progress.newestMs = Math.max(progress.newestMs, timeMs);

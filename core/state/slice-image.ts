@@ -33,6 +33,7 @@ import {
   type ColumnLife,
   firstLife,
   hasColumnsOf,
+  isSameColumnLife,
   isSameLife,
   type StoredView,
   type ViewLife,
@@ -98,11 +99,6 @@ export class SliceImage {
   /** Ids that are counted from it or before are not known any more. */
   get expiredMs(): number {
     return this.progress.watermarkMs - (this.dedupe?.withinMs ?? 0);
-  }
-
-  /** Every view and column of the plan is in what was stored. */
-  get isWhole(): boolean {
-    return this.lives.every((life) => life !== null && !life.columns.includes(null));
   }
 
   /**
@@ -239,7 +235,7 @@ export class SliceImage {
 
   #pushClosed(view: number, entry: ClosedEntry): void {
     (this.closed[view] as ClosedEntry[]).push(entry);
-    this.#closedBytes += entry.key.length + entry.accumulators.length + CLOSED_ENTRY_BYTES;
+    this.#closedBytes += closedBytesOf(entry);
   }
 
   #putOpen(
@@ -266,7 +262,7 @@ export class SliceImage {
     stored: readonly StoredView[],
     { foreign, epoch }: ChangeOrigin,
   ): (StoredTarget | null)[] {
-    const matches = foreign ? matchViews(stored, this.views) : this.#ownViews(stored);
+    const matches = foreign ? matchViews(stored, this.views).from : this.#ownViews(stored);
     const targets: (StoredTarget | null)[] = stored.map(() => null);
     for (const [index, match] of matches.entries()) {
       const from = stored[match];
@@ -335,7 +331,7 @@ export class SliceImage {
     const emptied: number[] = [];
     for (const [column, life] of columns.entries()) {
       const before = known.columns[column] ?? null;
-      if (before?.since === life?.since) continue;
+      if (before === null ? life === null : isSameColumnLife(before, life)) continue;
       if (life !== null) this.#checkBegins(life.since, epoch, this.#view(index));
       if (before !== null) emptied.push(column);
     }
@@ -343,9 +339,10 @@ export class SliceImage {
     const table = this.tables[index] as ViewTable;
     for (const column of emptied) table.resetColumn(column);
     const relayout = new Relayout(this.#view(index));
-    this.closed[index] = (this.closed[index] as ClosedEntry[]).map((entry) => {
+    const entries = this.#takeClosed(index).map((entry) => {
       return { ...entry, accumulators: relayout.without(entry.accumulators, emptied) };
     });
+    for (const entry of entries) this.#pushClosed(index, entry);
   }
 
   #leaveOut(index: number): void {
@@ -356,7 +353,14 @@ export class SliceImage {
   #empty(index: number): void {
     const table = this.tables[index] as ViewTable;
     for (const startMs of table.windowStarts()) table.removeWindow(startMs);
-    (this.closed[index] as ClosedEntry[]).length = 0;
+    this.#takeClosed(index);
+  }
+
+  /** Takes the closed entries of a view out of the image. */
+  #takeClosed(view: number): ClosedEntry[] {
+    const entries = (this.closed[view] as ClosedEntry[]).splice(0);
+    for (const entry of entries) this.#closedBytes -= closedBytesOf(entry);
+    return entries;
   }
 
   #followDedupe(stored: DedupePolicy | null, ids: ByteReader, watermarkBeforeMs: number): void {
@@ -395,4 +399,8 @@ export class SliceImage {
       this.dedupeIds.sweep(watermarkMs - before.withinMs);
     }
   }
+}
+
+function closedBytesOf({ key, accumulators }: ClosedEntry): number {
+  return key.length + accumulators.length + CLOSED_ENTRY_BYTES;
 }

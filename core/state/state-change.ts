@@ -1,8 +1,8 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · views · entries of each view ·
- *   dedupe · quarantined
+ *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · late drops · views · entries of
+ *   each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
@@ -34,7 +34,10 @@ export interface FoldProgress {
   position: Position;
   /** −Infinity before the first record with a time. */
   watermarkMs: number;
-  /** The latest event time of a record that was judged since times are read as they are; −Infinity before the first. */
+  /**
+   * The latest event time of a record that was judged since times are read as they are; −Infinity before the first. A
+   * redriven one counts up to a day after its arrival only.
+   */
   newestMs: number;
   shardTime: ShardTime;
   /** The latest arrival time of a record, whatever became of it; −Infinity before the first. */
@@ -45,6 +48,8 @@ export interface FoldProgress {
   otherTimesUntilMs: number;
   digest: Digest;
   counts: RecordCounts;
+  /** How often a view dropped a record as late, whether or not other views took it. */
+  lateDrops: number;
 }
 
 /** A record that the fold put aside. */
@@ -175,6 +180,7 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   writer.f64(progress.otherTimesUntilMs);
   progress.digest.encode(writer);
   encodeCounts(progress.counts, writer);
+  writer.varint(progress.lateDrops);
 }
 
 function decodeProgress(reader: ByteReader): FoldProgress {
@@ -188,6 +194,7 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     otherTimesUntilMs: reader.f64(),
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
+    lateDrops: reader.varint(),
   };
 }
 
@@ -277,6 +284,7 @@ export function noProgress(plan: Plan): FoldProgress {
     otherTimesUntilMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
     counts: noRecords(),
+    lateDrops: 0,
   };
 }
 

@@ -4,7 +4,13 @@
  */
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import { AGGREGATE_KINDS, type ColumnPlan, type ViewPlan } from '../definition/plan.ts';
+import {
+  AGGREGATE_KINDS,
+  type ColumnPlan,
+  LATE_POLICIES,
+  type LatePolicy,
+  type ViewPlan,
+} from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 
@@ -37,12 +43,28 @@ export function isSameLife(
   return a.since === b.since && a.ordinal === b.ordinal;
 }
 
+/** False where one of them is not there. */
+export function isSameColumnLife(
+  a: Pick<ColumnLife, 'since'> | null | undefined,
+  b: Pick<ColumnLife, 'since'> | null | undefined,
+): boolean {
+  return a?.since !== undefined && a.since === b?.since;
+}
+
+/** True if both are there and the same, each of their columns included: then what one stands for the other does too. */
+export function sameLives(a: ViewLife | null, b: ViewLife | null): boolean {
+  if (a === null || b === null || !isSameLife(a, b)) return false;
+  return a.columns.every((column, index) => isSameColumnLife(column, b.columns[index]));
+}
+
 interface StoredColumn extends Pick<ColumnPlan, 'kind' | 'fieldText'>, ColumnLife {}
 
 /** What is stored of a view beside its entries. */
 export interface StoredView extends Pick<ViewLife, 'since' | 'ordinal'> {
   readonly name: string;
   readonly hash: string;
+  /** As it was when this was written. */
+  readonly late: LatePolicy;
   /** In the order in which an entry holds their accumulators. */
   readonly columns: readonly StoredColumn[];
 }
@@ -54,12 +76,14 @@ export function storedView(view: ViewPlan, life: ViewLife): StoredView {
     assert(column !== null, 'a-state-that-is-written-has-every-column');
     return { kind, fieldText, ...column };
   });
-  return { name: view.name, hash: view.hash, since: life.since, ordinal: life.ordinal, columns };
+  const { name, hash, late } = view;
+  return { name, hash, late, since: life.since, ordinal: life.ordinal, columns };
 }
 
 export function encodeStoredView(stored: StoredView, writer: ByteWriter): void {
   writer.string(stored.name);
   writer.hex(stored.hash);
+  writer.u8(LATE_POLICIES.indexOf(stored.late));
   writer.varint(stored.since);
   writer.varint(stored.ordinal);
   writer.varint(stored.columns.length);
@@ -75,6 +99,10 @@ const HASH_BYTES = 16;
 
 export function decodeStoredView(reader: ByteReader): StoredView {
   const [name, hash] = [reader.string(), reader.hex(HASH_BYTES)];
+  const lateCode = reader.u8();
+  const late = LATE_POLICIES[lateCode];
+  if (late === undefined)
+    throw new CorruptStateFault(`no policy for late records has the code ${lateCode}`);
   const [since, ordinal] = [reader.varint(), reader.varint()];
   const columns = Array.from({ length: reader.varint() }, (): StoredColumn => {
     const code = reader.u8();
@@ -84,7 +112,7 @@ export function decodeStoredView(reader: ByteReader): StoredView {
     const coveredFromMs = began > 0 ? reader.f64() : Number.NEGATIVE_INFINITY;
     return { kind, fieldText, since: began, coveredFromMs };
   });
-  return { name, hash, since, ordinal, columns };
+  return { name, hash, late, since, ordinal, columns };
 }
 
 /** True if the columns are those of the view, in its order. */

@@ -104,7 +104,7 @@ function planChange(
     ...common,
     differences: describeDifference(json, planToJson(plan)),
     views: viewFates(parsed.plan, plan, resumes),
-    policies: describePolicies(parsed.plan, plan),
+    policies: describePolicies(parsed.plan, plan, resumes),
   };
 }
 

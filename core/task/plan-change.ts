@@ -1,9 +1,10 @@
 /**
  * What code does with a slice that another plan wrote: go over to its own plan, go back to where it was left, or wait.
  *
- * The active plan is whichever was activated last. Views whose hash stays keep their state; new and changed ones begin at
- * the cursor. Back to exactly the plan before, within the grace, it goes on from that plan's own last epoch and folds what
- * came since again, so that nothing is lost; back to one before that, it is a plan like any other.
+ * The active plan is whichever was activated last. Views go on with what means the same (see `matchViews`), under any name;
+ * views and aggregates without a match begin at the cursor. Back to exactly the plan before, within the grace, a slice goes
+ * on from that plan's own last epoch and folds what came since again where something was lost meanwhile (see
+ * `hasLostNothing`); otherwise, and back to a plan before that, it is a plan like any other.
  */
 import type { Head, PreviousPlan } from '../checkpoint/head.ts';
 import { decidePrevious } from '../checkpoint/retention.ts';

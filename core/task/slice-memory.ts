@@ -2,7 +2,7 @@
  * How an owner's memory comes to HEAD: it follows the deltas, or restores; it goes back to the newest sound epoch where HEAD's
  * own is damaged, and over to its own plan where that is the active one.
  *
- *   HEAD read ─ another plan? ─ held │ rollback: rewind to where that plan was left │ switch: restore, new views begin here
+ *   HEAD read ─ another plan? ─ held │ rollback, something lost since: rewind │ switch: restore, new views begin here
  *             └ same plan ─ same epoch: keep all │ newer: apply deltas │ none: restore ─ damaged? rewind to a sound epoch
  *
  * Invariants: a memory is the fold of exactly the slice's records up to its position; nothing damaged is ever used; what
@@ -30,6 +30,7 @@ import { comparePositions, type Position } from '../position.ts';
 import { SliceState } from '../state/slice-state.ts';
 import { decidePlan, type PlanDecision } from './plan-change.ts';
 import type { SliceIdentity } from './replay-log.ts';
+import { hasLostNothing, type Standing } from './rollback-loss.ts';
 
 export interface MemoryPorts extends PublishPorts {
   readonly source: RecordSource;
@@ -103,7 +104,7 @@ export class SliceMemory {
    */
   async reach(head: Head, memory: Memory | null): Promise<Reached> {
     const plan = await this.#decidePlan(head);
-    if (plan.kind === 'rollback' && !(await this.#hasEverything(head))) {
+    if (plan.kind === 'rollback') {
       const rolledBack = await this.#rollBack(head, plan);
       if (rolledBack !== null) return rolledBack;
     }
@@ -221,25 +222,32 @@ export class SliceMemory {
     );
   }
 
-  /** What this plan keeps went on under the plan between: there is nothing to fold again. */
-  async #hasEverything(head: Head): Promise<boolean> {
+  /** Where HEAD stands, as this plan reads it; null if it cannot be read. */
+  async #standingOf(head: Head): Promise<Standing | null> {
     try {
-      return (await restore(this.#plan, head, this.#ports.blobs)).image.isWhole;
+      const { image } = await restore(this.#plan, head, this.#ports.blobs);
+      const { lives, dedupe, progress } = image;
+      return { lives, dedupe, progress };
     } catch (fault) {
-      if (fault instanceof CorruptStateFault) return false;
+      if (fault instanceof CorruptStateFault) return null;
       throw fault;
     }
   }
 
-  /** Null if where the plan was left cannot be read or replayed any more: it is taken over as any other then. */
+  /**
+   * Null if the slice goes over as to any other plan: nothing was lost since this one was left, or where it was left cannot
+   * be read or replayed any more.
+   */
   async #rollBack(
     head: Head,
     { to, ordinal }: Extract<PlanDecision, { kind: 'rollback' }>,
   ): Promise<Reached | null> {
     if (!(await this.#isReplayable(to.cursor, head))) return null;
+    const now = await this.#standingOf(head);
     // Twice, as the bytes may only have come badly: what is not gone on from now is lost.
     const checkpoint = (await this.#loadWhole(head, to)) ?? (await this.#loadWhole(head, to));
     if (checkpoint === null) return null;
+    if (now !== null && hasLostNothing(this.#plan, checkpoint.image, now)) return null;
     const previous = leaving(head, this.#ports.clock.nowMs());
     const target = { checkpoint, base: to.base, planOrdinal: ordinal, previous };
     return this.#rewind(head, target, to.delta.epoch);

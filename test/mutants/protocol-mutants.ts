@@ -227,7 +227,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'a rollback goes on from where the slice is, with the state of then',
     'a rollback lost what came since',
     'core/task/slice-memory.ts',
-    "if (plan.kind === 'rollback' && !(await this.#hasEverything(head))) {",
+    "if (plan.kind === 'rollback') {",
     'if (plan.kind.length === 0) {',
   ),
   mutant(
@@ -241,7 +241,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'an aggregate that was removed and comes back reads what it had before',
     'wrong answer|wrong state|wrong request|unreadable state|InvariantFault',
     'core/state/column-layout.ts',
-    'columnId(own) === columnId(column) && life.columns[index]?.since === column.since',
+    'columnId(own) === columnId(column) && isSameColumnLife(life.columns[index], column)',
     'columnId(own) === columnId(column) && life.columns[index] !== null',
   ),
   mutant(

@@ -160,8 +160,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'a redrive moves the watermark',
     'wrong state',
     'core/state/fold.ts',
-    'if (!isDuplicate) progress.newestMs = Math.max(progress.newestMs, timeMs);',
-    'if (!isDuplicate) progress.newestMs = Math.max(progress.newestMs, timeMs);\n    progress.watermarkMs = Math.max(progress.watermarkMs, timeMs);',
+    'progress.newestMs = Math.max(progress.newestMs, boundedMs);',
+    'progress.newestMs = Math.max(progress.newestMs, boundedMs);\n      progress.watermarkMs = Math.max(progress.watermarkMs, timeMs);',
   ),
   mutant(
     'a partly folded record counts as redriven whole',

@@ -93,6 +93,17 @@ describe.each([
     expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
   });
 
+  it('of a far time moves the newest time by a day after its arrival at most', () => {
+    const decoder = correctable(plan);
+    const state = emptyState(plan, decoder);
+    const outlier = recordAt(1, event(2, 4_102_444_800_000));
+    for (const each of [recordAt(0, event(1, 1_000)), outlier]) state.fold(each);
+    if (committed) state.commit();
+    decoder.lenient = true;
+    expect(state.redrive(outlier, []).outcome).toBe('redriven');
+    expect(state.progress.newestMs).toBe(outlier.arrivalMs + 24 * 3_600_000);
+  });
+
   it('comes back once, in this epoch and in later ones', () => {
     const state = corrected(committed);
     state.redrive(BACK, []);

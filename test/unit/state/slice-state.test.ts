@@ -96,3 +96,43 @@ describe('the keyed state', () => {
     expect(() => new SliceImage(plan).apply(new ByteReader(bytes))).toThrow(/view 'w' \(/);
   });
 });
+
+describe('the memory of closed entries', () => {
+  const kept = { late: 'drop', groupBy: ['key'], window: { tumbling: '10s' } };
+  const of = (views: object) => planOf({ name: 'p', time: { field: 't', lateness: '0s' }, views });
+  const both = of({ w: { ...kept, aggregates: AGGREGATES } });
+
+  /** An image of `both` with 50 closed entries that then reads what `other` wrote in epoch 2. */
+  function closedUnder(other: typeof both): SliceImage {
+    const state = foldAll(both, records(50));
+    state.fold(recordAt(50, { t: 20_000, key: 'k', n: 1 }));
+    state.commit();
+    expect(state.image.closed[0]).toHaveLength(50);
+    const between = new SliceImage(other);
+    between.apply(new ByteReader(state.image.encode()), { foreign: true, epoch: 1 });
+    between.adoptPlan(2);
+    state.image.apply(new ByteReader(between.encodeNoChange()), { foreign: true, epoch: 2 });
+    return state.image;
+  }
+
+  function closedBytes(image: SliceImage): number {
+    const before = image.heapBytes();
+    image.forgetClosed();
+    return before - image.heapBytes();
+  }
+
+  it('is given back where their view goes', () => {
+    const image = closedUnder(of({ w: { ...kept, groupBy: [], aggregates: AGGREGATES } }));
+    expect(image.closed[0]).toHaveLength(0);
+    expect(closedBytes(image)).toBe(0);
+  });
+
+  it('is counted again where an aggregate of theirs goes', () => {
+    const { middle: _, ...fewer } = AGGREGATES;
+    const image = closedUnder(of({ w: { ...kept, aggregates: fewer } }));
+    const [entries = []] = image.closed;
+    expect(entries).toHaveLength(50);
+    const bytes = entries.map(({ key, accumulators }) => key.length + accumulators.length + 200);
+    expect(closedBytes(image)).toBe(bytes.reduce((sum, each) => sum + each, 0));
+  });
+});
