@@ -42,15 +42,18 @@ describe('a rollback', () => {
     ['that let nothing be late', { time: { ...time, lateness: '0s' } }],
     [
       'that dropped in one view what others took',
-      { views: { ...small.views, updated: { ...updated, late: 'drop' } } },
+      { views: { all_time, updated: { ...updated, late: 'drop' } } },
     ],
   ])('from a plan %s loses nothing and counts nothing twice', async (_, changes) => {
-    const { world, left, rewoundTo } = await backFrom(planOf(changes));
+    const views = { all_time, updated };
+    const plan = planOf({ views });
+    const { world, left, rewoundTo } = await backFrom(planOf({ views, ...changes }), plan);
     expect(rewoundTo).toBe(left);
     const head = await world.head();
-    expect(await world.answers(head)).toEqual(world.expected(65));
+    expect(await world.answers(head, plan)).toEqual(world.expected(65, plan));
     const alone = new TaskWorld(100);
-    await alone.task().deliver(alone.batch(0, 65), PLENTY);
+    await alone.activate(plan);
+    await alone.task({}, { plan }).deliver(alone.batch(0, 65), PLENTY);
     expect(head).toMatchObject({
       counts: (await alone.head()).counts,
       watermarkMs: (await alone.head()).watermarkMs,
