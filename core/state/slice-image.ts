@@ -12,7 +12,7 @@ import { timeHash } from '../definition/plan-hash.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
-import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
+import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { decodeGroupKey, mapKeyOf } from './group-key.ts';
@@ -56,9 +56,6 @@ interface StoredTarget {
   readonly layout: ColumnLayout | null;
   readonly rewrite: (accumulators: Uint8Array, layout: ColumnLayout) => Uint8Array;
 }
-
-/** What V8 holds for a closed entry besides its bytes, about. */
-const CLOSED_ENTRY_BYTES = 200;
 
 export class SliceImage {
   readonly plan: Plan;
@@ -399,8 +396,4 @@ export class SliceImage {
       this.dedupeIds.sweep(watermarkMs - before.withinMs);
     }
   }
-}
-
-function closedBytesOf({ key, accumulators }: ClosedEntry): number {
-  return key.length + accumulators.length + CLOSED_ENTRY_BYTES;
 }
