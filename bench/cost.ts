@@ -65,7 +65,7 @@ printLines();
 printOthers();
 
 function printWindows(): void {
-  const columns = ['window s', 'batch', 'delta B', 'base B', 'flips a base', 'write units'];
+  const columns = ['window s', 'batch', 'delta B', 'base B', 'commits a base', 'write units'];
   const rows = runs.map(({ settings, usage, dollars }) => [
     settings.batchWindowMs / 1_000,
     batchRecords(settings),

@@ -1,5 +1,5 @@
 /**
- * The plan that a data folder runs by, read beside whoever uses the folder: nothing is written or locked.
+ * The plan that a data folder runs by, read beside the process that uses the folder: nothing is written or locked.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ export interface RefusedCall {
   readonly url: string;
   /** Admin calls need another grant than reads. */
   readonly isAdmin: boolean;
-  /** Who signed, and for which region; null if nobody did. */
+  /** Who signed, and for which region; null if the call was not signed. */
   readonly signer: { readonly accessKeyId: string; readonly region: string } | null;
   readonly nowMs: number;
 }

@@ -27,7 +27,7 @@ export interface DevOutput {
   say(lines: readonly string[]): void;
 }
 
-/** With `toStderr` standard output stays free for somebody else. */
+/** With `toStderr` standard output stays free for the command that runs beside it. */
 export function devOutput(json: boolean, toStderr: boolean): DevOutput {
   const print = (text: string) => (toStderr ? console.error(text) : console.log(text));
   if (json) return { tell: (event) => print(jsonOf(event)), say: () => {} };

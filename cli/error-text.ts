@@ -1,5 +1,5 @@
 /**
- * An error as a person reads it: message and hint; the stack only of what nobody expected. It may quote data.
+ * An error as a person reads it: message and hint; the stack only of what is unexpected. It may quote data.
  */
 import { printableLines } from './printable.ts';
 

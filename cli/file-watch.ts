@@ -68,7 +68,7 @@ function signatureOf(path: string): string {
     // A link that leads elsewhere is a change, even to a file that looks the same.
     return `${ino} ${size} ${mtimeNs} ${realpathSync(path)}`;
   } catch {
-    // Not there, or not for us: whoever reads it says which.
+    // Missing or not readable: the code that reads the file says which.
     return '';
   }
 }

@@ -74,7 +74,7 @@ function placeOf(
   if (own === undefined && !aws) return { url: text, region: null };
   if (url.protocol !== 'https:') {
     throw new UsageError(
-      `${option} ${text}: signed calls go over https, so that nobody reads them`,
+      `${option} ${text}: signed calls need https, so that they cannot be read on the way`,
     );
   }
   if (own !== undefined && region !== undefined && region !== own) {

@@ -50,7 +50,7 @@ export async function signRequest(
     },
     { signingDate: at },
   );
-  // Whoever sends it sets this one from the address.
+  // The HTTP client sets this one from the address.
   const { host: _, ...sent } = signed.headers;
   return { url: url.href, headers: sent };
 }

@@ -25,7 +25,7 @@ document.addEventListener('visibilitychange', () => {
 });
 void refresh();
 
-/** One refresh at a time: whoever wants another meanwhile gets it afterwards. */
+/** One refresh at a time: another that is asked for meanwhile follows it. */
 async function refresh() {
   if (refreshing !== null) {
     refreshing.again = true;
@@ -44,7 +44,7 @@ async function refresh() {
   const { again } = refreshing;
   refreshing = null;
   clearTimeout(refresh.timer);
-  // A page that nobody looks at does not ask.
+  // A hidden page does not ask.
   if (again) void refresh();
   else if (!document.hidden) refresh.timer = setTimeout(refresh, REFRESH_MS);
 }
@@ -176,7 +176,7 @@ async function showRows() {
   const order = element('order').value;
   const query = new URLSearchParams({ limit: ROWS, order: element('direction').value + order });
   const answer = await get(`/v1/views/${encodeURIComponent(view)}?${query}`);
-  // Somebody chose another one meanwhile: that one is on its way.
+  // Another view was chosen meanwhile: its answer is on its way.
   if (view !== element('view').value || order !== element('order').value) return;
   const standing = answer.complete ? 'complete' : 'not complete yet';
   element('as-of').textContent = `watermark ${time(answer.watermark)}, ${standing}`;

@@ -18,7 +18,7 @@ const CLOCK_LAG_MS_MAX = 48 * 60 * 60_000;
 const CLOCK_ERROR_MS_MAX = 60_000;
 
 /**
- * True once the period is over, and also where the clock stands that far *before* the time: it was set back, and nobody knows
+ * True once the period is over, and also where the clock stands that far *before* the time: it was set back, and it is unknown
  * for how long it would take to come there again. So a period lasts twice as long at most.
  */
 export function mayHavePassed(sinceMs: number, periodMs: number, nowMs: number): boolean {

@@ -38,7 +38,7 @@ export class BehindFault extends Fault {
   }
 }
 
-/** This owner may not write now: HEAD was written under a plan that this code does not carry, or somebody else has the slice. */
+/** This owner may not write now: HEAD was written under a plan that this code does not carry, or another owner has the slice. */
 export class HeldFault extends Fault {
   constructor(message: string, options?: FaultOptions) {
     super('HeldFault', message, options);

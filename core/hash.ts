@@ -1,6 +1,6 @@
 /**
  * A 128-bit hash of text (MurmurHash3_x86_128 by Austin Appleby, public domain, over UTF-16 code units): identifies
- * dedupe ids and plans, and feeds digests. Well mixed, but not a defence against somebody who wants two texts to collide.
+ * dedupe ids and plans, and feeds digests. Well mixed, but not a defence against texts that are made to collide.
  */
 const C1 = 0x239b961b;
 const C2 = 0xab0e9789;

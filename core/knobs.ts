@@ -5,7 +5,7 @@
 import {
   CHAIN_BYTES_MIN_TO_COMPACT,
   CHAIN_LENGTH_MAX,
-  FLIP_RESERVE_MS,
+  COMMIT_RESERVE_MS,
   HEAD_WRITE_ATTEMPTS_MAX,
   RECOVERY_BACKLOG_MS_MAX,
   RECOVERY_LEASE_MS,
@@ -26,7 +26,7 @@ export interface Knobs {
   readonly runBytesMaxToMerge: number;
   readonly retentionGraceMs: number;
   readonly replayChunkRecords: number;
-  readonly flipReserveMs: number;
+  readonly commitReserveMs: number;
   readonly headWriteAttemptsMax: number;
   readonly unsavedAgeMsMax: number;
   readonly rollbackGraceMs: number;
@@ -42,7 +42,7 @@ export const DEFAULT_KNOBS: Knobs = {
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,
   retentionGraceMs: RETENTION_GRACE_MS,
   replayChunkRecords: REPLAY_CHUNK_RECORDS,
-  flipReserveMs: FLIP_RESERVE_MS,
+  commitReserveMs: COMMIT_RESERVE_MS,
   headWriteAttemptsMax: HEAD_WRITE_ATTEMPTS_MAX,
   unsavedAgeMsMax: UNSAVED_AGE_MS_MAX,
   rollbackGraceMs: ROLLBACK_GRACE_MS,

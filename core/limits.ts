@@ -47,8 +47,8 @@ export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
 export const REPLAY_CHUNK_RECORDS = 10_000;
 /** Times an invocation tries to write HEAD before it gives the batch back. */
 export const HEAD_WRITE_ATTEMPTS_MAX = 8;
-/** Time that an invocation keeps back for its last flip. */
-export const FLIP_RESERVE_MS = 5_000;
+/** Time that an invocation keeps back for its last commit. */
+export const COMMIT_RESERVE_MS = 5_000;
 /** Longest invocation (Lambda's own limit) and longest time that a reader may hold a snapshot (`next` expires then). */
 export const INVOCATION_MS_MAX = 15 * MINUTE_MS;
 export const SNAPSHOT_AGE_MS_MAX = 15 * MINUTE_MS;
@@ -63,7 +63,7 @@ export const UNSAVED_AGE_MS_MAX = 0;
 export const ROLLBACK_GRACE_MS = 24 * 60 * MINUTE_MS;
 /** Memory of unsaved changes from which on an invocation completes an epoch. */
 export const UNSAVED_BYTES_MAX = 16 * MIB;
-/** A recovery that completed no epoch for so long has lost its owner: whoever comes next takes over. */
+/** A recovery that completed no epoch for so long has lost its owner: the next invocation takes over. */
 export const RECOVERY_LEASE_MS = 60_000;
 /** Runs of one level that a compaction merges into one of the next. */
 export const RUN_FAN_IN = 8;
@@ -116,7 +116,7 @@ export const QUARANTINE_LIMIT_DEFAULT = 100;
 export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
 /** Age of the oldest record that a recovery has yet to replay, up to which deliveries to others are answered for. */
 export const RECOVERY_BACKLOG_MS_MAX = 60 * MINUTE_MS;
-/** Owners that die over one redrive request: its records may kill whoever brings them back. */
+/** Owners that die over one redrive request: its records may kill the owner that folds them. */
 export const REDRIVE_BEGINNINGS_MAX = 30;
 /** Time that a redrive folds before it commits and lets batches go between; after each race that it lost, half of that. */
 export const REDRIVE_ROUND_MS_MAX = 250;
@@ -134,5 +134,5 @@ assert(
   RETENTION_GRACE_MS > INVOCATION_MS_MAX + SNAPSHOT_AGE_MS_MAX,
   'grace-outlives-writers-and-readers',
 );
-assert(FLIP_RESERVE_MS < INVOCATION_MS_MAX, 'reserve-fits-invocation');
+assert(COMMIT_RESERVE_MS < INVOCATION_MS_MAX, 'reserve-fits-invocation');
 assert(BATCH_RECORDS_MAX <= GET_RECORDS_COUNT_MAX, 'batch-fits-one-read');

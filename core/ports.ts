@@ -30,7 +30,7 @@ export interface Pauses {
 /** HEAD as a store keeps it: the two attributes that conditions speak of, and the rest as bytes. */
 export interface HeadItem {
   readonly sliceId: string;
-  /** The number of HEAD's last write, by whomever. */
+  /** The number of HEAD's last write, by any writer. */
   readonly revision: number;
   /** `sortablePosition` of the last position that an invocation has answered for. */
   readonly delivered: string;

@@ -1,5 +1,5 @@
 /**
- * When the invocation that runs now is cut off: whoever calls AWS for it asks here how long it may take.
+ * When the invocation that runs now is cut off: code that calls AWS asks here how long a call may take.
  */
 import type { InvocationContext } from './invocation-context.ts';
 

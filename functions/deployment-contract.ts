@@ -44,8 +44,8 @@ export const METRIC = {
   recordsQuarantined: 'RecordsQuarantined',
   recordsLate: 'RecordsLate',
   restores: 'Restores',
-  flips: 'Flips',
-  flipsRefused: 'FlipsRefused',
+  commits: 'Commits',
+  commitsRefused: 'CommitsRefused',
   checkpointBytes: 'CheckpointBytes',
   /** Age of a batch's last record when HEAD answers for it. */
   behindMs: 'BehindMs',
@@ -60,7 +60,7 @@ export const METRIC = {
   // Of the whole pipeline, once a minute, by the tick function.
   /** Age of the oldest record of any shard that no checkpoint holds, brought to the aggregate function or not. */
   checkpointAgeMs: 'CheckpointAgeMs',
-  /** Slices of which nobody could tell that age: they count in it with the most that it may be. */
+  /** Slices of which that age is unknown: they count in it with the most that it may be. */
   slicesUnknown: 'SlicesUnknown',
   stateBytes: 'StateBytes',
   slices: 'Slices',

@@ -45,7 +45,7 @@ export function bodyText({ body = '', isBase64Encoded = false }: UrlEvent): stri
 /** Faults that pass, and those of an owner that could not now. */
 const LATER = ['TransientFault', 'BehindFault', 'HeldFault', 'TooManyRequestsException'];
 
-/** What a function that could not answer tells whoever asked. */
+/** What a function that could not answer tells the caller. */
 export function problemOfError(error: unknown): QueryProblem {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const hint = error instanceof Error && 'hint' in error && error.hint ? `: ${error.hint}` : '';

@@ -158,7 +158,7 @@ function freshnessAlarms(
     },
     {
       id: 'SlicesUnknown',
-      what: 'for a quarter of an hour nobody could tell whether records of some shard wait.',
+      what: 'for a quarter of an hour it was unknown whether records of some shard wait.',
       metric: metrics.ownMetric(serviceName, 'slicesUnknown', Stats.MINIMUM),
       threshold: 1,
       periods: 3,
@@ -259,7 +259,7 @@ function failureAlarms(
       metric: metrics.messagesIn(onFailure),
       threshold: 1,
       periods: 1,
-      // SQS says nothing of a queue that nobody has touched for six hours.
+      // SQS sends no metrics of a queue that was idle for six hours.
       keepsState: true,
     },
   ];

@@ -99,7 +99,7 @@ function environmentRefusals(construct: Construct, deployed: DeployedPipeline): 
   });
 }
 
-/** The least for one shard where nobody knows how many there are. */
+/** The least for one shard where their number is unknown. */
 function concurrencyRefusals({ aggregate, settings }: DeployedPipeline): Refusal[] {
   const target = functionOf(aggregate);
   const reserved = target && renderedProperties(target)['ReservedConcurrentExecutions'];

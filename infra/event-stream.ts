@@ -2,7 +2,7 @@
  * The Kinesis stream, unless one is given.
  *
  * Encrypted with `aws/kinesis`, the key that AWS manages: it costs nothing itself (its calls cost cents, docs/operations.md), its key policy
- * admits whoever may use the stream, and nobody can disable or delete it. A key of your own would need a grant for every producer.
+ * admits whoever may use the stream, and it cannot be disabled or deleted. A key of your own would need a grant for every producer.
  */
 import { Duration } from 'aws-cdk-lib';
 import { type IStream, Stream, StreamEncryption, StreamMode } from 'aws-cdk-lib/aws-kinesis';

@@ -42,7 +42,7 @@ export interface LockedStore {
   readonly name: unknown;
 }
 
-/** By stage and name, as the file has them: an entry that nobody asks for may be damaged, and is kept as it is. */
+/** By stage and name, as the file has them: an entry that is not asked for may be damaged, and is kept as it is. */
 export type LockedPipelines = Readonly<Record<string, unknown>>;
 
 const VERSION = 2;

@@ -5,7 +5,7 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
-/** Objects have names that nobody knows beforehand: the prefix is as narrow as S3 allows. */
+/** Objects have names that are not known beforehand: the prefix is as narrow as S3 allows. */
 export function acknowledgeObjectWildcard(role: IConstruct, objectsArn: string): void {
   Validations.of(role).acknowledge({
     id: `AwsSolutions-IAM5[Resource::${nagText(Stack.of(role).resolve(objectsArn))}]`,

@@ -54,8 +54,8 @@ function graphs(
     ],
     [
       graph(
-        'Flips',
-        own(['flips', 'flipsRefused', 'restores', 'held', 'faults', 'otherFaults'], Stats.SUM),
+        'Commits',
+        own(['commits', 'commitsRefused', 'restores', 'held', 'faults', 'otherFaults'], Stats.SUM),
       ),
       graph('Checkpoints and state, bytes', [
         ...own(['checkpointBytes'], Stats.SUM),

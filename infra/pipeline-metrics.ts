@@ -78,17 +78,17 @@ export function otherErrors({ query, admin, tick, heartbeat }: PipelineFunctions
   });
 }
 
-/** A quiet pipeline flips now and then, and finds its environment gone each time: that costs nobody anything. */
-const FLIPS_MIN = 50;
+/** A quiet pipeline commits now and then, and finds its environment gone each time: that costs nothing. */
+const COMMITS_MIN = 50;
 
-/** Restores for each hundred flips, where there are enough of them to speak of a rate. */
+/** Restores for each hundred commits, where there are enough of them to speak of a rate. */
 export function restoreRate(pipeline: string, period: Duration) {
   return new MathExpression({
-    label: 'Restores for each hundred flips',
-    expression: `IF(flips >= ${FLIPS_MIN}, 100 * FILL(restores, 0) / flips, 0)`,
+    label: 'Restores for each hundred commits',
+    expression: `IF(commits >= ${COMMITS_MIN}, 100 * FILL(restores, 0) / commits, 0)`,
     usingMetrics: {
       restores: ownMetric(pipeline, 'restores', Stats.SUM, period),
-      flips: ownMetric(pipeline, 'flips', Stats.SUM, period),
+      commits: ownMetric(pipeline, 'commits', Stats.SUM, period),
     },
     period,
   });

@@ -1,7 +1,7 @@
 /**
  * The DynamoDB table, unless one is given: HEADs, small deltas, registry, inbox, quarantine.
  *
- * - Encrypted with a key that AWS owns: at no cost, and nobody can disable a key and so lock the state away.
+ * - Encrypted with a key that AWS owns: at no cost, and no key can be disabled that would lock the state away.
  * - No TTL: nothing that a HEAD reaches may expire. The pipeline itself removes what nothing reaches.
  */
 import { RemovalPolicy } from 'aws-cdk-lib';

@@ -250,7 +250,7 @@ export class DevRuntime {
       delivered,
       cursorOf: (shardId) => this.#heads.cursorOf(shardId),
       onFailure: (shardId, failure, retryInMs) => {
-        // Held is no failure: the batch waits until whoever has the slice is done, and is told of once.
+        // Held is no failure: the batch waits until the owner of the slice is done, and is reported once.
         const isHeld = failure.name === 'HeldFault';
         if (isHeld && !this.#news.isNew(shardId, failure)) return;
         onEvent({ kind: 'invocation-failed', shardId, failure, retryInMs });
@@ -313,7 +313,7 @@ export class DevRuntime {
     );
   }
 
-  /** The folder is ours, so whoever recovered the slice is dead: nobody need wait until its lease is over. */
+  /** This process holds the folder, so the owner that recovered the slice is dead: its lease need not be waited for. */
   async #recover(shardId: string): Promise<void> {
     const mapping = this.#mapping as EventSourceMapping;
     try {

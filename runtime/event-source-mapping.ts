@@ -193,7 +193,7 @@ class ShardPoller {
     await this.#wait(this.#options.batchWindowMs, () => this.pendingCount >= this.#limit);
   }
 
-  /** Until `isOver`, for `ms` at most; whoever asked for a turn has it meanwhile. */
+  /** Until `isOver`, for `ms` at most; callers that asked for a turn have it meanwhile. */
   async #wait(ms: number, isOver: () => boolean): Promise<void> {
     const endMs = performance.now() + ms;
     for (;;) {

@@ -4,7 +4,7 @@
  *
  *   checkpoint.db ─ objects ─ stream.db ─ checked: restored, replayable ─ format.json
  *
- * - The order is the point. What HEADs of the first snapshot name is kept for an hour by whoever collects, so it is there to
+ * - The order is the point. What HEADs of the first snapshot name is kept for an hour by every collector, so it is there to
  *   be copied; the stream comes last, so that it is never behind the checkpoints, and holds all that was acknowledged before.
  * - `format.json` comes when all else is durable and was read back: a folder without it is refused at start.
  */

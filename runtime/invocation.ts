@@ -37,7 +37,7 @@ export interface InvocationContext {
   readonly signal: AbortSignal;
 }
 
-/** A clock that nobody can set, the same in all threads of a process (`performance.now()` begins anew in each). */
+/** A clock that cannot be set, the same in all threads of a process (`performance.now()` begins anew in each). */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -42,7 +42,7 @@ export interface AwsEmulator {
   stop(): Promise<void>;
 }
 
-/** Python or the package cannot be had here: whoever wants the emulator goes without. */
+/** Python or the package cannot be had here: the caller goes without the emulator. */
 export class EmulatorMissing extends Error {
   override readonly name = 'EmulatorMissing';
 }
@@ -136,7 +136,7 @@ async function run(command: string, args: readonly string[], otherwise: string):
   }
 }
 
-/** False if somebody has it. A lock that is too old was left by a process that died. */
+/** False if another process has it. A lock that is too old was left by a process that died. */
 async function takeLock(): Promise<boolean> {
   try {
     await mkdir(LOCK);

@@ -45,7 +45,7 @@ try {
 await dev.end('SIGKILL');
 if (isSound) await rm(dataFolder, { recursive: true, force: true });
 else console.error(`the data is kept in ${dataFolder}; seed ${options.seed}`);
-// Producers that nobody answers any more would go on.
+// Producers would go on without an answer.
 process.exit(isSound ? 0 : 1);
 
 async function soak(): Promise<boolean> {
@@ -108,7 +108,7 @@ function describe(
     `ended ${killer.killCount} times (${moments}), ${killer.checkpoints} checkpoints on demand`,
     `recovered ${recoveries.length} times, from kill to an answer with all acknowledged records: median ${ms(median)}, max ${ms(recoveries.at(-1) ?? 0)}`,
     `${amount(records.count)} records made, ${amount(resent)} sent again, ${amount(log.records)} in the stream: ${amount(log.duplicates)} duplicates, ${amount(log.bad)} bad, ${amount(log.quarantined.size - log.bad)} late`,
-    `${amount(reader.answers)} answers read in between (${amount(reader.unanswered)} requests met nobody), ${amount(groups)} groups compared, ${amount(closedRows)} rows of closed windows`,
+    `${amount(reader.answers)} answers read in between (${amount(reader.unanswered)} requests found no process), ${amount(groups)} groups compared, ${amount(closedRows)} rows of closed windows`,
   ].join('\n');
 }
 

@@ -157,7 +157,7 @@ export class Auditor {
     this.#report('answered before it was durable', `${shard.id} up to ${last.sequenceNumber}`);
   }
 
-  /** Records that its epoch put aside unread, with the reason. */
+  /** Records that its epoch quarantined unread, with the reason. */
   condemnedAt(head: Head): ReadonlyMap<string, string> {
     return this.#lineage.of(head).condemned;
   }

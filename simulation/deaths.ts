@@ -1,10 +1,10 @@
 /**
- * How environments end: a record that kills whoever folds it must be put aside at last, and one that does not is suspected where
+ * How environments end: a record that kills the environment that folds it must be quarantined at last, and one that does not is suspected where
  * environments die of other things.
  */
 import type { Report } from './auditor.ts';
 
-/** Of one record, once nothing else goes wrong: until it is put aside, and as often again for each request to redrive it. */
+/** Of one record, once nothing else goes wrong: until it is quarantined, and as often again for each request to redrive it. */
 const DEATHS_MAX = 200;
 
 export class Deaths {

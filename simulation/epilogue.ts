@@ -47,7 +47,7 @@ const ATTEMPTS_MAX = 10;
 const PAUSE_MS = 120_000;
 const FRESH_RECORDS_MAX = 4;
 const FRESH_PAUSE_MS_MAX = 2_000;
-/** At one place, at least, before a record is put aside unread. */
+/** At one place, at least, before a record is quarantined unread. */
 const DEATHS_BEFORE_CONDEMNED = 3;
 
 export class Epilogue {
@@ -150,7 +150,7 @@ export class Epilogue {
     report(`no answer: ${what}`, 'a reader got none although nothing goes wrong any more');
   }
 
-  /** Records that do no harm are put aside unread where environments died otherwise, at the same place again and again. */
+  /** Records that do no harm are quarantined unread where environments died otherwise, at the same place again and again. */
   #checkCondemned(): void {
     const { stream, auditor, scenario, otherDeaths, report } = this.#deps;
     let innocents = 0;
@@ -170,6 +170,6 @@ export class Epilogue {
     if (innocents === 0 || leavesNotes(scenario)) return;
     if (innocents * DEATHS_BEFORE_CONDEMNED <= deaths) return;
     const detail = `${innocents}, although ${deaths} environments died of other things`;
-    report('sound records were put aside', detail);
+    report('sound records were quarantined', detail);
   }
 }

@@ -69,7 +69,7 @@ function told(
       if (answer.outcome === 'applied') {
         if (onHeadWritten(item) && connection.isOfThisInvocation(item)) epochsCompleted.add(name);
       } else if (answer.current?.revision !== item.revision) {
-        // Somebody wrote after it: that it was applied cannot be told any more.
+        // Another writer came after it: that it was applied cannot be told any more.
         epochsCompleted.delete(name);
       }
       return answer;

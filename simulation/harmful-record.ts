@@ -1,5 +1,5 @@
 /**
- * Records that harm whoever folds them: some kill their environment, some make the fold throw. They are sound otherwise, so
+ * Records that harm the environment that folds them: some kill their environment, some make the fold throw. They are sound otherwise, so
  * that nothing but what happens tells them from others.
  */
 import { encodeText } from '../core/bytes.ts';

@@ -29,7 +29,7 @@ export function isExcused(
   { keptMs, isGapped, sawTrim, plansChanged }: Circumstances,
 ): boolean {
   if (fault instanceof TransientFault || fault instanceof BehindFault) return true;
-  // Nobody but a person who asks for a base is told to wait, and code whose plan is no longer active.
+  // Only a person who asks for a base is told to wait, and code whose plan is no longer active.
   if (fault instanceof HeldFault) {
     const isBacklog = fault.message.includes('waits for its recovery');
     return asked === 'checkpoint' || plansChanged || isBacklog;

@@ -73,7 +73,7 @@ export class LambdaEnvironment {
     return this.isAlive && !this.#isZombie;
   }
 
-  /** Whoever takes a free environment says so at once: another may be looking for one in the same instant. */
+  /** A caller that takes a free environment says so at once: another may be looking for one in the same instant. */
   reserve(): void {
     this.#isBusy = true;
   }
@@ -108,10 +108,10 @@ export class LambdaEnvironment {
       this.#handler(event, context).then(
         (reports) => {
           this.#finish();
-          const flips = reports.reduce((sum, report) => sum + report.flips, 0);
+          const commits = reports.reduce((sum, report) => sum + report.commits, 0);
           const completed = this.connection.epochsCompleted.size;
-          if (flips < completed) {
-            const detail = `${this.name} completed ${completed} epochs and knows of ${flips}`;
+          if (commits < completed) {
+            const detail = `${this.name} completed ${completed} epochs and knows of ${commits}`;
             this.#habits.report('a write was not known for its own', detail);
           }
           end({ outcome: 'returned' });

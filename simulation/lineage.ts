@@ -1,5 +1,5 @@
 /**
- * Where each epoch comes from: which records had been redriven, or put aside unread, when it was completed. A slice that goes back
+ * Where each epoch comes from: which records had been redriven, or quarantined unread, when it was completed. A slice that goes back
  * to an older epoch goes on from what that one had.
  */
 import { type Delta, decodeDelta } from '../core/checkpoint/delta.ts';
@@ -20,7 +20,7 @@ export interface EpochFacts {
   readonly redriven: readonly Redriven[];
   /** The plans that it ran by, the first from the beginning. */
   readonly plans: readonly PlanSpan[];
-  /** By record: the reason for which it was put aside unread. */
+  /** By record: the reason for which it was quarantined unread. */
   readonly condemned: ReadonlyMap<string, string>;
   /** The same text: the same facts. */
   readonly text: string;
@@ -48,7 +48,7 @@ export class Lineage {
 
   /**
    * `mayRefuse`: whether a slice's owner may have found a run that it could not read, and refused for it. `harmOf`: whether
-   * a record harms whoever folds it; so would one that asks for it back.
+   * a record harms the environment that folds it; so would one that asks for it back.
    */
   constructor(
     plans: ReadonlyMap<string, Plan>,

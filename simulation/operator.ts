@@ -102,7 +102,7 @@ export class Operator {
         return;
       case 'damage':
         act(this.#damage(shard, incident.blobs));
-        // Whoever has a warm memory would not notice.
+        // An environment with a warm memory would not notice.
         pool.killAll();
         return;
       case 'split':

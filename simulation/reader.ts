@@ -206,7 +206,7 @@ export class Reader {
     });
   }
 
-  /** Somebody else asks between two pages: the warm images move on. */
+  /** Another reader asks between two pages: the warm images move on. */
   async #peek(name: string): Promise<void> {
     this.#isPinned = true;
     await this.#ask({

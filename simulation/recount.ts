@@ -37,7 +37,7 @@ export interface ShardRecount {
   /** The latest time of a record that was sound and no duplicate, since times are read as they are; −Infinity before the first. */
   readonly newestMs: number;
   readonly counts: RecordCounts;
-  /** Every record that was ever put aside, by `recordId`: why. Redriven ones stay listed. */
+  /** Every record that was ever quarantined, by `recordId`: why. Redriven ones stay listed. */
   readonly quarantined: Map<string, string>;
   /** What became of records that were brought back, by `recordId`; one that is still bad is `quarantined`. */
   readonly redriven: Map<string, RecordClass>;
@@ -50,7 +50,7 @@ export interface ShardRecount {
 export interface RecordFate {
   readonly record: LoggedRecord;
   readonly outcome: RecordClass;
-  /** Why it was put aside or refused, otherwise null. */
+  /** Why it was quarantined or refused, otherwise null. */
   readonly reason: string | null;
   /** Null where the record could not be read, and of a heartbeat. */
   readonly judged: JudgedRecord | null;
@@ -71,7 +71,7 @@ export interface PlanSpan {
 
 export interface RecountOptions {
   readonly laterPlans?: readonly PlanSpan[];
-  /** Put aside unread, by `recordId`, with a reason. */
+  /** Quarantined unread, by `recordId`, with a reason. */
   readonly condemned?: ReadonlyMap<string, string>;
   readonly observe?: (fate: RecordFate) => void;
 }

@@ -32,7 +32,7 @@ export async function differenceOfRequests(
       const record = recordId(positionOfId(id));
       if (reason.includes('cannot be read')) refused.add(record);
       const waits = quarantined.has(record) && !outcomes.has(record);
-      if (waits && reason.includes('has not put it aside'))
+      if (waits && reason.includes('has not quarantined it'))
         return `${record} waits, and was refused`;
     }
   }

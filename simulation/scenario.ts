@@ -186,7 +186,7 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
     // As in limits.ts, longer than any invocation; what outlives it all the same may find blobs gone.
     retentionGraceMs: random.pick([60_000, 600_000, DEFAULT_KNOBS.retentionGraceMs]),
     replayChunkRecords: random.pick([1, 3, 10, 1_000]),
-    flipReserveMs: Math.min(random.pick([100, 1_000, 5_000]), functionTimeoutMs / 2),
+    commitReserveMs: Math.min(random.pick([100, 1_000, 5_000]), functionTimeoutMs / 2),
     unsavedAgeMsMax: random.pick([0, 0, 2_000, 30_000]),
     rollbackGraceMs: random.pick([20_000, DEFAULT_KNOBS.rollbackGraceMs]),
     recoveryLeaseMs: random.pick([5_000, DEFAULT_KNOBS.recoveryLeaseMs]),

@@ -1,5 +1,5 @@
 /**
- * One run of a scenario. First everything may go wrong: whatever happens, nothing that anybody sees may be wrong (safety). Then
+ * One run of a scenario. First everything may go wrong: whatever happens, nothing that a reader sees may be wrong (safety). Then
  * nothing goes wrong any more, and within a bound of virtual time everything must be there (liveness).
  */
 import { Aggregator } from '../core/aggregator.ts';
@@ -76,7 +76,7 @@ export class World {
   #failure: Failure | null = null;
   #isCalm = false;
 
-  /** Without `checks` the same happens, and nobody looks whether it is right. */
+  /** Without `checks` the same happens, and it is not checked. */
   constructor(
     plans: readonly Plan[],
     scenario: Scenario,
@@ -177,7 +177,7 @@ export class World {
     };
   }
 
-  /** Steps on until `goal` is reached, somebody reports, or so much virtual time is over. */
+  /** Steps on until `goal` is reached, a check reports, or so much virtual time is over. */
   async #until(goal: Promise<unknown>, boundMs: number): Promise<boolean> {
     let isReached = false;
     const startMs = this.#time.nowMs;
@@ -223,7 +223,7 @@ export class World {
     return comparePositions(head.cursor, tip) === 0;
   }
 
-  /** Whoever answers for records of a slice that another owner recovers must know that its backlog is young. */
+  /** An environment that answers for records of a slice that another owner recovers must know that its backlog is young. */
   #checkBacklog({ shardId, cursor }: Head): void {
     const shard = this.#stream.shard(shardId);
     const oldest = shard.log[Math.max(recordsUpTo(shard, cursor), shard.trimmed)];
@@ -357,7 +357,7 @@ export class World {
     this.#addMapping(from);
   }
 
-  /** A mapping made at LATEST may skip what another has yet to bring: nobody has both at once (ADR 0015). */
+  /** A mapping made at LATEST may skip what another has yet to bring: no pipeline has both at once (ADR 0015). */
   async #endMappings(): Promise<void> {
     for (const mapping of this.#mappings) mapping.stop();
     await Promise.all(this.#mappings.map((mapping) => mapping.ended()));

@@ -23,7 +23,7 @@ export interface SliceSizes {
   readonly shardId: string;
   readonly records: number;
   /** Checkpoints, each one delta. */
-  readonly flips: number;
+  readonly commits: number;
   /** Of open windows, at most at any time. */
   readonly entriesMax: number;
   /** That a restore would read, at most at any time. */
@@ -52,12 +52,12 @@ export class MemoryRun {
   /** Delivers a shard's whole log, in batches of what arrives within `batchWindowMs`. */
   async deliver({ shardId, records }: ShardLog, batchWindowMs: number): Promise<void> {
     this.#deltaBytes = 0;
-    let [flips, entriesMax, stateBytesMax] = [0, 0, 0];
+    let [commits, entriesMax, stateBytesMax] = [0, 0, 0];
     for (const batch of batchesOf(records, batchWindowMs)) {
       for (const record of batch) this.#ports.source.append(shardId, record);
       this.#ports.clock.set(batch.at(-1)?.arrivalMs ?? 0);
       const report = await this.#aggregator.deliver(shardId, batch, () => INVOCATION_MS_MAX);
-      flips += report.flips;
+      commits += report.commits;
       const item = await this.#ports.heads.readHead(sliceIdOf(shardId));
       if (item === null) continue;
       const { entryCount, stateBytes } = parseHead(item);
@@ -68,7 +68,7 @@ export class MemoryRun {
     this.sizes.push({
       shardId,
       records: records.length,
-      flips,
+      commits,
       entriesMax,
       stateBytesMax,
       deltaBytes,

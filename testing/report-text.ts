@@ -35,10 +35,10 @@ function findingLines(finding: Finding, number: number, seedsOfAll: number): str
 function sizeLines({ sizes }: Omit<SimulationReport, 'text'>): string[] {
   return sizes
     .filter(({ records }) => records > 0)
-    .map(({ shardId, records, flips, entriesMax, stateBytesMax, deltaBytes }) => {
-      const flip = flips === 0 ? 0 : deltaBytes / flips;
+    .map(({ shardId, records, commits, entriesMax, stateBytesMax, deltaBytes }) => {
+      const commit = commits === 0 ? 0 : deltaBytes / commits;
       return (
-        `${shardId}: ${counted(records, 'record')} in ${counted(flips, 'checkpoint')} of ${bytes(flip)} ` +
+        `${shardId}: ${counted(records, 'record')} in ${counted(commits, 'checkpoint')} of ${bytes(commit)} ` +
         `(${bytes(deltaBytes / records)} a record); at most ${counted(entriesMax, 'open entry', 'open entries')}, ` +
         `${bytes(stateBytesMax)} to read after a crash`
       );

@@ -156,7 +156,7 @@ function mayPrecedeFormat(name: string): boolean {
   return name === LOCK_FILE || name === 'lost+found' || isTemporary(name);
 }
 
-/** Connections that hold a lock: one that nobody refers to would be closed, and its lock dropped, by the garbage collector. */
+/** Connections that hold a lock: one without a reference would be closed, and its lock dropped, by the garbage collector. */
 const held = new Set<DatabaseSync>();
 
 async function acquire(path: string): Promise<DatabaseSync> {
@@ -258,7 +258,7 @@ function refuseOtherPipeline(path: string, pipeline: string, request: DataFolder
   );
 }
 
-/** The lock is ours: nobody writes them now. */
+/** This process holds the lock: no other process writes them now. */
 async function removeTemporaries(path: string): Promise<void> {
   for (const name of await readdir(path)) {
     if (isTemporary(name)) await rm(join(path, name), { force: true });

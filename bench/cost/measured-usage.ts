@@ -86,12 +86,12 @@ export async function measureUsage(
   }
   const invocations = times.length;
   const spanMs = (records.at(-1)?.arrivalMs ?? 0) - (records[0]?.arrivalMs ?? 0);
-  const flipMs = (spanMs * batchCount) / records.length;
+  const commitMs = (spanMs * batchCount) / records.length;
   const { deltaBytes, baseBytes, bases } = sizes.means();
-  const kept = keptBlobs(deltaBytes, baseBytes, bases / invocations, flipMs);
+  const kept = keptBlobs(deltaBytes, baseBytes, bases / invocations, commitMs);
   const charges = chargesOf(counted.calls);
   const listing = listingCharges(counted.listings, kept);
-  const listed = collectionsShare((flipMs * invocations) / bases);
+  const listed = collectionsShare((commitMs * invocations) / bases);
   return {
     invocations,
     charges: {
@@ -123,14 +123,14 @@ function collectionsShare(baseMs: number): number {
 const GRACES_KEPT = 1.5;
 
 /** What the stores hold at a time, with the grace that is the default. */
-function keptBlobs(deltaBytes: number, baseBytes: number, baseShare: number, flipMs: number) {
-  const flips = (GRACES_KEPT * RETENTION_GRACE_MS) / flipMs;
+function keptBlobs(deltaBytes: number, baseBytes: number, baseShare: number, commitMs: number) {
+  const commits = (GRACES_KEPT * RETENTION_GRACE_MS) / commitMs;
   const isItem = deltaBytes <= DELTA_ITEM_BYTES_MAX;
-  const bases = flips * baseShare + 2;
+  const bases = commits * baseShare + 2;
   return {
-    itemBytes: isItem ? flips * itemByteLength(deltaBytes) : 0,
-    objectBytes: (isItem ? 0 : flips * deltaBytes) + bases * baseBytes,
-    objectCount: (isItem ? 0 : flips) + bases,
+    itemBytes: isItem ? commits * itemByteLength(deltaBytes) : 0,
+    objectBytes: (isItem ? 0 : commits * deltaBytes) + bases * baseBytes,
+    objectCount: (isItem ? 0 : commits) + bases,
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Typed arrays that grow: exactly to the asked capacity, since whoever asks grows by factors
+ * Typed arrays that grow: exactly to the asked capacity, since the caller grows by factors
  * already.
  */
 

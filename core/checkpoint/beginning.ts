@@ -5,7 +5,7 @@
  *   no plan is active ─ lost │ a birth record ─ HEAD read again ─ none: lost │ no birth record ─ HEAD ─ birth record
  *
  * Invariants: a slice begins once; its birth record is durable before its first epoch. A crash between HEAD and birth record
- * leaves a HEAD of epoch 0, and whoever reads that makes up for it.
+ * leaves a HEAD of epoch 0, and the next reader of that HEAD makes up for it.
  */
 import { encodeText } from '../bytes.ts';
 import { LostStateFault, TransientFault } from '../faults.ts';

@@ -1,5 +1,5 @@
 /**
- * Compaction: when a chain has grown long or heavy, one flip writes a base beside the delta. The closed entries since the
+ * Compaction: when a chain has grown long or heavy, one commit writes a base beside the delta. The closed entries since the
  * last base become a run, and enough runs of one level become one of the next, so that neither a restore nor a key's
  * history has to read many objects.
  */

@@ -2,7 +2,7 @@
  * An epoch that was current once, found again by its number: out of what HEAD names, or else among the blobs that are there,
  * for as long as retention keeps them.
  *
- * Numbers are never used twice, but a flip that lost its race leaves a delta under the number that the winner took: `isMeant`
+ * Numbers are never used twice, but a commit that lost its race leaves a delta under the number that the winner took: `isMeant`
  * tells them apart.
  */
 import { type BlobStores, blobNames, MissingBlob, readBlob, referenceOf } from './blobs.ts';

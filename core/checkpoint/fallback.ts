@@ -5,7 +5,7 @@
  *   base 3 ── 4 ── 5 ── base 6 (damaged) ── 7 ── 8 = HEAD      base 3 and the deltas 4 to 8 give HEAD's epoch
  *   base 3 ── 4 ── 5 (damaged) ── base 6 (damaged) ── 7 ── 8   epoch 4 is the newest that is sound
  *
- * A delta under a name of its own may be of a flip that never was. But every delta, orphan or not, was built on a HEAD: the
+ * A delta under a name of its own may be of a commit that never was. But every delta, orphan or not, was built on a HEAD: the
  * epochs that it names before itself are epochs that were. Those, and the ones that HEAD names, are the candidates.
  */
 import type { Plan } from '../definition/plan.ts';

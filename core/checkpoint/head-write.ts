@@ -7,7 +7,7 @@ import type { CheckpointStore } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { assertSuccession, type Head, headItem, parseHead } from './head.ts';
 
-export type HeadFlip =
+export type HeadCommit =
   | { readonly outcome: 'applied'; readonly head: Head }
   | { readonly outcome: 'refused'; readonly current: Head | null };
 
@@ -16,7 +16,7 @@ export async function writeHead(
   before: Head,
   after: Head,
   heads: CheckpointStore,
-): Promise<HeadFlip> {
+): Promise<HeadCommit> {
   assertSuccession(before, after);
   const item = headItem(after);
   let answer: Awaited<ReturnType<CheckpointStore['writeHead']>>;
@@ -24,7 +24,7 @@ export async function writeHead(
     answer = await heads.writeHead(item, before.revision);
   } catch (fault) {
     if (!(fault instanceof TransientFault)) throw fault;
-    // Applied or not, nobody said: asking again is safe, since the condition and the nonce are the same.
+    // Applied or not is unknown: asking again is safe, since the condition and the nonce are the same.
     answer = await heads.writeHead(item, before.revision);
   }
   if (answer.outcome === 'applied') return { outcome: 'applied', head: after };
@@ -55,7 +55,7 @@ export function delivering(head: Head, position: Position, arrivalMs: number, no
   };
 }
 
-/** A new owner, whom no memory of an earlier generation can write against. Its lease begins now. */
+/** A new owner: no memory of an earlier generation can write HEAD any more. Its lease begins now. */
 export function fencing(head: Head, nonce: string, nowMs: number): Head {
   return {
     ...head,
@@ -63,6 +63,6 @@ export function fencing(head: Head, nonce: string, nowMs: number): Head {
     generation: head.generation + 1,
     revision: head.revision + 1,
     nonce,
-    flippedMs: nowMs,
+    committedMs: nowMs,
   };
 }

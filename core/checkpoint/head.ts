@@ -70,7 +70,7 @@ export interface Head {
   readonly deliveredArrivalMs: number;
   /**
    * The record at `delivered` was not brought by the event source, but read from the stream to close a gap before a batch
-   * that nobody has answered for yet: what is brought next does not follow it.
+   * that no invocation has answered for yet: what is brought next does not follow it.
    */
   readonly closesGap: boolean;
   readonly watermarkMs: number;
@@ -85,14 +85,14 @@ export interface Head {
   /** The cursor of the base's epoch; START without a base. */
   readonly baseCursor: Position;
   readonly delta: BlobReference | null;
-  /** No delta or base of an epoch before it is needed by anybody; 0 until one is old enough. */
+  /** No delta or base of an epoch before it is needed; 0 until one is old enough. */
   readonly collectBelow: number;
   /** The cursor of the oldest epoch that a fallback may go to: records after it are still needed. */
   readonly replayFrom: Position;
   /** The floor that `collectBelow` becomes once it is older than the grace. */
   readonly floor: Floor;
   /** When the last epoch was completed, or the slice was fenced since, by its owner's clock; 0 before the first. */
-  readonly flippedMs: number;
+  readonly committedMs: number;
   readonly previous: PreviousPlan | null;
 }
 
@@ -127,7 +127,7 @@ export function firstHead(
     collectBelow: 0,
     replayFrom: START,
     floor: { epoch: 0, cursor: START, sinceMs: 0 },
-    flippedMs: 0,
+    committedMs: 0,
     previous: null,
   };
 }
@@ -250,7 +250,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   writer.varint(head.collectBelow);
   writer.varint(head.floor.epoch);
   writer.f64(head.floor.sinceMs);
-  writer.f64(head.flippedMs);
+  writer.f64(head.committedMs);
   for (const position of [head.baseCursor, head.replayFrom, head.floor.cursor]) {
     encodePacked(position, writer);
   }
@@ -293,7 +293,7 @@ function decodeHead(reader: ByteReader): Head {
     delta: decodeOptional(reader),
     collectBelow: reader.varint(),
     floor: { epoch: reader.varint(), sinceMs: reader.f64() },
-    flippedMs: reader.f64(),
+    committedMs: reader.f64(),
   };
   return {
     ...head,

@@ -1,5 +1,5 @@
 /**
- * What a slice's runs say of one record's quarantine. A run that cannot be read holds nobody up: it is named, and what to
+ * What a slice's runs say of one record's quarantine. A run that cannot be read holds nothing up: it is named, and what to
  * make of that is the caller's matter.
  */
 import { CorruptStateFault } from '../faults.ts';

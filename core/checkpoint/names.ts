@@ -71,7 +71,7 @@ export function parseBlobKey(sliceId: string, key: string): BlobName | null {
   return { kind, timeline: Number(timeline), epoch: Number(epoch), nonce };
 }
 
-/** The delta of the flip that wrote a base. */
+/** The delta of the commit that wrote a base. */
 export function deltaOf(base: BlobName): BlobName {
   return { ...base, kind: 'delta' };
 }

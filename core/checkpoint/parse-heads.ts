@@ -1,5 +1,5 @@
 /**
- * Many HEADs, of which some may be damaged: one that is must not keep anybody from the others.
+ * Many HEADs, of which some may be damaged: a damaged one must not hide the others.
  */
 import type { HeadItem } from '../ports.ts';
 import { type Head, parseHead } from './head.ts';

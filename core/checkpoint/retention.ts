@@ -1,10 +1,10 @@
 /**
- * Retention: which blobs of a slice nobody needs any more. A floor, at least one whole base behind, becomes the limit
+ * Retention: which blobs of a slice are no longer needed. A floor, at least one whole base behind, becomes the limit
  * below which deltas, bases and runs that no kept base lists may go once HEAD has named it for longer than any invocation or reader lasts. Orphans go the
  * same way, when the limit passes the epoch that they were meant for.
  *
  *   base 3 ──────────── base 9 ──────────── base 17 (HEAD)
- *   floor, after the flip of 17, is 9: fallback and slow readers still find base 9 and the deltas after it
+ *   floor, after the commit of 17, is 9: fallback and slow readers still find base 9 and the deltas after it
  */
 import { beginningNow, hasSurelyPassed, sinceOrNow } from '../elapsed.ts';
 import type { Position } from '../position.ts';

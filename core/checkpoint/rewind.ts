@@ -1,5 +1,5 @@
 /**
- * Going back to an older epoch, as a flip of its own: a new timeline, whose first delta is empty and follows the epoch that
+ * Going back to an older epoch, as a commit of its own: a new timeline, whose first delta is empty and follows the epoch that
  * the slice goes back to. `delivered` stays: what lies between is replayed before the slice is open again.
  *
  *   timeline 0   … 4 ── 5 ── 6 ── 7 = HEAD
@@ -7,12 +7,12 @@
  */
 import { comparePositions } from '../position.ts';
 import { writeBlob } from './blobs.ts';
+import { type CommitPorts, predecessorsOf } from './commit.ts';
 import { encodeDelta } from './delta.ts';
 import type { SoundEpoch } from './fallback.ts';
 import { type Head, type PreviousPlan, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import type { BlobReference } from './names.ts';
-import { type PublishPorts, predecessorsOf } from './publish.ts';
 
 export interface RewindTarget extends Pick<SoundEpoch, 'checkpoint' | 'base'> {
   readonly planOrdinal: number;
@@ -28,11 +28,11 @@ export type RewindOutcome =
     }
   | { readonly outcome: 'refused' };
 
-/** Flips HEAD to the target's state. */
+/** Commits HEAD to the target's state. */
 export async function rewind(
   head: Head,
   target: RewindTarget,
-  ports: PublishPorts,
+  ports: CommitPorts,
 ): Promise<RewindOutcome> {
   const { checkpoint, base, planOrdinal, previous } = target;
   const { image, chain, baseCursor } = checkpoint;
@@ -81,10 +81,10 @@ export async function rewind(
     delta,
     // The pending floor may lie on the timeline that ends here.
     floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },
-    flippedMs: nowMs,
+    committedMs: nowMs,
     previous,
   };
-  const flip = await writeHead(head, next, ports.heads);
-  if (flip.outcome === 'refused') return { outcome: 'refused' };
+  const commit = await writeHead(head, next, ports.heads);
+  if (commit.outcome === 'refused') return { outcome: 'refused' };
   return { outcome: 'applied', head: next, chain: [...kept, delta] };
 }

@@ -107,7 +107,7 @@ export class RunReader {
     return found;
   }
 
-  /** As `entries`, but a block at a time: whoever has seen enough reads no further. */
+  /** As `entries`, but a block at a time: a caller that has seen enough reads no further. */
   async *scan(
     living: LivingView,
     from: Uint8Array | null = null,
@@ -195,7 +195,7 @@ export class RunReader {
 
 interface RunBlock {
   readonly view: number;
-  /** Of the block, whoever they belong to. */
+  /** Of the block, of all views. */
   readonly entryCount: number;
   readonly entries: readonly ClosedEntry[];
 }

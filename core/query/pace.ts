@@ -3,7 +3,7 @@
  * and a read whose caller has gone ends.
  */
 export interface Pace {
-  /** Resolves when the read may go on; rejects where nobody waits for its answer any more. */
+  /** Resolves when the read may go on; rejects where no caller waits for its answer any more. */
   pause(): Promise<void>;
 }
 

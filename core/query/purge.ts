@@ -1,5 +1,5 @@
 /**
- * Purging the quarantine: bytes of records that nobody wants back are deleted for good. The slices' ledgers are left as they
+ * Purging the quarantine: bytes of records that are not wanted back are deleted for good. The slices' ledgers are left as they
  * are, so a purged record goes on counting as quarantined, and a redrive of it is refused by that name.
  */
 import { parseHead } from '../checkpoint/head.ts';

@@ -1,8 +1,8 @@
 /**
- * The quarantine as a reader sees it: what the index lists, and what the newest delta of each slice put aside, which the
+ * The quarantine as a reader sees it: what the index lists, and what the newest delta of each slice quarantined, which the
  * index may not list yet. HEADs are read before the index, so that nothing falls between the two; what the index lists of
  * epochs after those HEADs is left for the next look. The slice's ledger has the last word: what came back is not listed,
- * nor what only a timeline that ended put aside.
+ * nor what only a timeline that ended quarantined.
  */
 import { ledgerInRuns } from '../checkpoint/ledger-runs.ts';
 import type { Manifest, RunReference } from '../checkpoint/manifest.ts';
@@ -165,7 +165,7 @@ async function* waitingRecords<T extends QuarantinedPlace>(
   for await (const record of recordsInOrder(pending, indexed(after, slices, read))) {
     const ledger = ledgers.get(record.sliceId) as LedgerReader;
     if (!(await ledger.waits(record))) continue;
-    if (await isPutAsideAgain(record, ledger.timeline, index)) continue;
+    if (await isQuarantinedAgain(record, ledger.timeline, index)) continue;
     // A later timeline's may have been listed only since that was asked.
     const place = `${record.sliceId}/${sortablePosition(record)}`;
     if (ledger.timeline > 0 && seen.has(place)) continue;
@@ -218,7 +218,7 @@ class LedgerReader {
 }
 
 /** A later timeline has put the same record aside, and lists it itself. */
-async function isPutAsideAgain(
+async function isQuarantinedAgain(
   record: QuarantinedPlace,
   newestTimeline: number,
   index: QuarantineIndex,
@@ -234,7 +234,7 @@ function nextAfter(records: readonly ListedRecord[]): string {
   return sealToken((writer) => writer.string((records.at(-1) as ListedRecord).id));
 }
 
-/** What the newest deltas put aside, by id. */
+/** What the newest deltas quarantined, by id. */
 function pendingRecords(
   slices: readonly SliceSnapshot[],
   after: string | null,

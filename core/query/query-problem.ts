@@ -57,7 +57,7 @@ export function refuse(
 
 const LATER = new Map([['asOf', 'asOf is not supported in this version: leave it out.']]);
 
-/** A parameter that nobody knows; `known` are those that there are. */
+/** A parameter that does not exist; `known` are those that do. */
 export function refuseUnknown(name: string, known: readonly string[]): never {
   const isField = known.includes(`key.${name}`);
   const meant = isField ? `: did you mean 'key.${name}'?` : didYouMean(name, known);
@@ -92,7 +92,7 @@ export async function guarded<T>(run: () => Promise<T>): Promise<Asked<T>> {
   }
 }
 
-/** What a fault tells whoever asked; null for a bug, which is nobody's answer. */
+/** What a fault tells the caller; null for a bug, which is no answer. */
 function problemOfFault(fault: unknown): QueryProblem | null {
   if (fault instanceof TransientFault) {
     const detail = withHint(fault);

@@ -1,6 +1,6 @@
 /**
  * A reader's warm image of one slice: it follows HEAD by deltas, or restores. The image is at exactly one epoch, and moves
- * with the next `follow`: whoever uses it does so before that.
+ * with the next `follow`: callers use it before that.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { type Head, parseHead } from '../checkpoint/head.ts';

@@ -124,7 +124,7 @@ export class Snapshots {
     if (this.#filled.has(shardId)) return true;
     try {
       const first = await this.#ports.source.readAfter(shardId, START, 1);
-      // Of a shard without a slice nobody has noted that a record was there: what is gone is none of the pipeline's.
+      // Of a shard without a slice there is no mark that a record was there: what is gone was never the pipeline's.
       // The shard closed without a record so long ago that the stream no longer has it.
       if (first.outcome === 'gone') return false;
       if (first.outcome === 'trimmed') return hasSlice || first.oldest !== null;

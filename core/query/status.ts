@@ -151,13 +151,13 @@ function standing(head: Head, zone: Zone, behindThen: Behind, nowMs: number): Sl
     watermark: isoOf(head.watermarkMs, zone),
     records: totalRecords(head.counts),
     ...behindThen,
-    checkpointAgeMs: head.flippedMs === 0 ? null : ageToShow(head.flippedMs, nowMs),
+    checkpointAgeMs: head.committedMs === 0 ? null : ageToShow(head.committedMs, nowMs),
     entries: head.entryCount,
     stateBytes: head.stateBytes,
   };
 }
 
-/** Age of the oldest record of the shard that no checkpoint holds; 0 if there is none, null if nobody can tell now. */
+/** Age of the oldest record of the shard that no checkpoint holds; 0 if there is none, null if that is unknown now. */
 export async function behind(
   head: Pick<Head, 'shardId' | 'cursor'>,
   source: RecordSource,

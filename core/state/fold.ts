@@ -20,7 +20,12 @@ import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
 import { afterHeartbeat, afterRecord, isHeartbeat } from './heartbeat.ts';
 import type { LedgerStanding } from './ledger-standing.ts';
 import type { Overlay } from './overlay.ts';
-import { enterPutAside, enterRedriven, ledgerNameOf, waitsForView } from './quarantine-ledger.ts';
+import {
+  enterQuarantined,
+  enterRedriven,
+  ledgerNameOf,
+  waitsForView,
+} from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
 import type { ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
@@ -47,7 +52,7 @@ export class RecordFold {
     this.#digestSeed = digestSeed(shardId);
   }
 
-  /** Folds the record that follows the overlay's position. With `condemned` it is put aside unread. */
+  /** Folds the record that follows the overlay's position. With `condemned` it is quarantined unread. */
   fold(
     record: StreamRecord,
     image: SliceImage,
@@ -67,7 +72,7 @@ export class RecordFold {
   }
 
   /**
-   * Folds a record that was put aside, into windows that have closed too, and moves no watermark. `views` is what of it
+   * Folds a record that was quarantined, into windows that have closed too, and moves no watermark. `views` is what of it
    * waits (null: the record as a whole). Says why if it is still bad: nothing is changed then.
    */
   redrive(
@@ -128,9 +133,11 @@ export class RecordFold {
       return 'heartbeats';
     }
     progress.shardTime = afterRecord(progress.shardTime, record.arrivalMs);
-    if (condemned !== null) return putAside(record, condemned, overlay);
+    if (condemned !== null) return quarantine(record, condemned, overlay);
     const bad = this.#decode(record);
-    return bad === null ? this.#foldSound(record, image, overlay) : putAside(record, bad, overlay);
+    return bad === null
+      ? this.#foldSound(record, image, overlay)
+      : quarantine(record, bad, overlay);
   }
 
   #decode(record: StreamRecord): BadRecord | null {
@@ -222,7 +229,7 @@ export class RecordFold {
       const quoted = lateViews.map((index) => `'${this.#plan.views[index]?.name}'`).join(', ');
       const late: BadRecord = { reason: 'late', detail: `its window had closed in ${quoted}` };
       const waiting = lateViews.map((index) => names[index] as string);
-      putAside(record, late, overlay, waiting, !folded);
+      quarantine(record, late, overlay, waiting, !folded);
     }
     if (folded) return 'folded';
     if (!matched) return 'unmatched';
@@ -300,14 +307,14 @@ function ledgerOf(overlay: Overlay): ViewTable {
   return overlay.late.at(-1) as ViewTable;
 }
 
-function putAside(
+function quarantine(
   record: StreamRecord,
   bad: BadRecord,
   overlay: Overlay,
   views: readonly (string | null)[] = [null],
   counted = true,
 ): RecordClass {
-  enterPutAside(ledgerOf(overlay), record, views, counted);
+  enterQuarantined(ledgerOf(overlay), record, views, counted);
   const { sequenceNumber, subSequence, partitionKey, arrivalMs, data } = record;
   const { reason, detail } = bad;
   overlay.quarantined.push({

@@ -10,7 +10,7 @@ import { LEDGER, LEDGER_VIEW } from './quarantine-ledger.ts';
 import { ViewTable } from './view-table.ts';
 
 export interface LedgerStanding {
-  /** What was put aside and did not come back: null for the record as a whole, otherwise names of views. */
+  /** What was quarantined and did not come back: null for the record as a whole, otherwise names of views. */
   readonly waiting: readonly (string | null)[];
   /** The record counts as quarantined: no view has folded it. */
   readonly counted: boolean;
@@ -29,7 +29,7 @@ export function ledgerStanding(entries: readonly ClosedEntry[]): LedgerStanding 
   for (const { key, accumulators } of mergeClosedEntries(LEDGER_VIEW, entries)) {
     table.decode(slot, accumulators);
     if (valueIn(LEDGER.redriven) > 0) cameBack = true;
-    if (valueIn(LEDGER.putAside) <= valueIn(LEDGER.redriven)) continue;
+    if (valueIn(LEDGER.quarantined) <= valueIn(LEDGER.redriven)) continue;
     waiting.push(decodeGroupKey(key)[1] as string | null);
     if (valueIn(LEDGER.counted) > 0) counted = true;
   }

@@ -1,10 +1,10 @@
 /**
- * Which records of a slice were put aside, and which of them came back: a view of its own beside the plan's, of closed
+ * Which records of a slice were quarantined, and which of them came back: a view of its own beside the plan's, of closed
  * entries only. It is divided, merged and read as results are, so a redrive finds a record however long ago it was put
  * aside, and finds it once.
  *
- *   key: position, view (null: the record as a whole; otherwise the life and name of a view that alone put it aside, as late)
- *   entry: how often put aside · whether it counts as quarantined · how often redriven
+ *   key: position, view (null: the record as a whole; otherwise the life and name of a view that alone quarantined it, as late)
+ *   entry: how often quarantined · whether it counts as quarantined · how often redriven
  */
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Position, sortablePosition } from '../position.ts';
@@ -13,7 +13,7 @@ import { firstLife, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
 /** The aggregates of an entry. */
-export const LEDGER = { counted: 0, putAside: 1, redriven: 2 } as const;
+export const LEDGER = { counted: 0, quarantined: 1, redriven: 2 } as const;
 
 const COLUMNS = ['counted', 'put_aside', 'redriven'];
 
@@ -48,7 +48,7 @@ export function ledgerNameOf({ since, ordinal }: ViewLife, name: string): string
 }
 
 /**
- * True if what waits is this view's: of its life, whatever it was called; or of its name, where the view that put it aside is
+ * True if what waits is this view's: of its life, whatever it was called; or of its name, where the view that quarantined it is
  * none of those that there are. `names` are the ledger's names of the views that there are.
  */
 export function waitsForView(
@@ -71,7 +71,7 @@ function partsOf(ledgerName: string): { readonly life: string; readonly name: st
 }
 
 /** `ledger` is the overlay's table of late partials. */
-export function enterPutAside(
+export function enterQuarantined(
   ledger: ViewTable,
   position: Position,
   views: readonly (string | null)[],
@@ -79,7 +79,7 @@ export function enterPutAside(
 ): void {
   for (const [index, view] of views.entries()) {
     const slot = slotOf(ledger, position, view);
-    ledger.add(slot, LEDGER.putAside, 1);
+    ledger.add(slot, LEDGER.quarantined, 1);
     if (counted && index === 0) ledger.add(slot, LEDGER.counted, 1);
   }
 }

@@ -69,12 +69,12 @@ export class SliceState {
     return count;
   }
 
-  /** Records put aside since the image. */
+  /** Records quarantined since the image. */
   get quarantined(): readonly QuarantineEntry[] {
     return this.#overlay.quarantined;
   }
 
-  /** Folds the record that follows `position`; with `condemned` it is put aside unread. */
+  /** Folds the record that follows `position`; with `condemned` it is quarantined unread. */
   fold(record: StreamRecord, condemned: BadRecord | null = null): void {
     this.#changesNow = null;
     this.#fold.fold(record, this.image, this.#overlay, condemned);

@@ -52,7 +52,7 @@ export interface FoldProgress {
   lateDrops: number;
 }
 
-/** A record that the fold put aside. */
+/** A record that the fold quarantined. */
 export interface QuarantineEntry extends Position {
   readonly partitionKey: string;
   readonly arrivalMs: number;

@@ -1,6 +1,6 @@
 /**
  * When an invocation completes an epoch, and when it only answers for its batch: what it folded is then in memory and in the
- * stream, not in a checkpoint, until somebody saves it.
+ * stream, not in a checkpoint, until an owner saves it.
  */
 import { mayHavePassed } from '../elapsed.ts';
 import type { Knobs } from '../knobs.ts';
@@ -8,7 +8,7 @@ import { UNSAVED_BYTES_MAX } from '../limits.ts';
 
 export interface UnsavedFacts {
   /** Of HEAD's last epoch, by its writer's clock: everything unsaved is younger. */
-  readonly flippedMs: number;
+  readonly committedMs: number;
   readonly nowMs: number;
   /** Memory that the unsaved changes hold. */
   readonly unsavedBytes: number;
@@ -16,10 +16,10 @@ export interface UnsavedFacts {
   readonly isRecovering: boolean;
 }
 
-export type CommitDecision = 'checkpoint' | 'deliver';
+export type AnswerDecision = 'checkpoint' | 'deliver';
 
-export function decideCommit(facts: UnsavedFacts, { unsavedAgeMsMax }: Knobs): CommitDecision {
+export function decideAnswer(facts: UnsavedFacts, { unsavedAgeMsMax }: Knobs): AnswerDecision {
   if (facts.isRecovering || facts.unsavedBytes >= UNSAVED_BYTES_MAX) return 'checkpoint';
-  const isDue = mayHavePassed(facts.flippedMs, unsavedAgeMsMax, facts.nowMs);
+  const isDue = mayHavePassed(facts.committedMs, unsavedAgeMsMax, facts.nowMs);
   return isDue ? 'checkpoint' : 'deliver';
 }

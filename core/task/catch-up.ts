@@ -34,7 +34,7 @@ export interface CatchUpParts {
   readonly chunkRecords: number;
   readonly guard: FoldGuard;
   readonly committer: Committer;
-  readonly flipReserveMs: number;
+  readonly commitReserveMs: number;
   readonly clock: Clock;
 }
 
@@ -100,7 +100,7 @@ export class CatchUp {
       );
       if (read.outcome === 'gone') {
         if (!follows) throw this.#parts.log.gap(state.position, first);
-        // The record at the position expires as any other, and the batch may well follow it: nobody can tell any more.
+        // The record at the position expires as any other, and the batch may well follow it: that can no longer be told.
         const { sequenceNumber } = state.position;
         report.possibleGap = { after: sequenceNumber, before: first.sequenceNumber };
         return 'done';
@@ -120,8 +120,8 @@ export class CatchUp {
     timeLeftMs: () => number,
     report: DeliveryReport,
   ): Promise<Step> {
-    if ((await this.#parts.committer.flip(memory, report)) === 'lost') return 'lost';
-    if (timeLeftMs() < this.#parts.flipReserveMs) throw behind(memory);
+    if ((await this.#parts.committer.commit(memory, report)) === 'lost') return 'lost';
+    if (timeLeftMs() < this.#parts.commitReserveMs) throw behind(memory);
     return 'done';
   }
 
@@ -151,7 +151,7 @@ export class CatchUp {
       await guard.end();
       folded = upTo;
       if (folded === ahead.length) break;
-      if ((await committer.flip(memory, report)) === 'lost') return 'lost';
+      if ((await committer.commit(memory, report)) === 'lost') return 'lost';
     }
     return 'done';
   }

@@ -4,15 +4,15 @@
  */
 import { assert } from '../assert.ts';
 import { collect } from '../checkpoint/collect.ts';
+import { type CommitRequest, commit } from '../checkpoint/commit.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { delivering, fencing, writeHead } from '../checkpoint/head-write.ts';
 import type { Manifest } from '../checkpoint/manifest.ts';
-import { type FlipRequest, publish } from '../checkpoint/publish.ts';
 import { isSurelyYoung } from '../elapsed.ts';
 import { CorruptStateFault, HeldFault } from '../faults.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions, START } from '../position.ts';
-import { decideCommit } from './cadence.ts';
+import { decideAnswer } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
 import { proveDelivered } from './stream-proof.ts';
@@ -29,17 +29,17 @@ export class Committer {
   }
 
   /** Has HEAD answer for what was folded: by an epoch, or by `delivered` alone. */
-  async commit(memory: Memory, report: DeliveryReport): Promise<Step> {
+  async answer(memory: Memory, report: DeliveryReport): Promise<Step> {
     const { head, state, arrivalMs } = memory;
     const isRecovering = head.status === 'RECOVERING';
     if (!isRecovering && comparePositions(state.position, head.cursor) === 0) return 'done';
     const facts = {
-      flippedMs: head.flippedMs,
+      committedMs: head.committedMs,
       nowMs: this.#ports.clock.nowMs(),
       unsavedBytes: state.overlayBytes(),
       isRecovering,
     };
-    if (decideCommit(facts, this.#ports.knobs) === 'checkpoint') return this.flip(memory, report);
+    if (decideAnswer(facts, this.#ports.knobs) === 'checkpoint') return this.commit(memory, report);
     if (comparePositions(state.position, head.delivered) <= 0) return 'done';
     const nonce = this.#ports.nonces.nonce();
     const after = await this.#write(head, delivering(head, state.position, arrivalMs, nonce));
@@ -48,38 +48,40 @@ export class Committer {
     return 'done';
   }
 
-  async flip(
+  async commit(
     memory: Memory,
     report: DeliveryReport,
-    request: FlipRequest = { base: false },
+    request: CommitRequest = { base: false },
   ): Promise<Step> {
-    assert(memory.unlisted.length === 0, 'effects-precede-the-next-flip');
+    assert(memory.unlisted.length === 0, 'effects-precede-the-next-commit');
     const { head, checkpoint, state, arrivalMs, closesGap } = memory;
     const { manifest, chain } = checkpoint;
     const basis = { head, state, manifest, chain, arrivalMs, closesGap };
-    const flip = await publish(basis, this.#ports, request);
-    if (flip.outcome === 'refused') {
-      if (flip.current === null) throw headIsGone(head.sliceId);
+    const written = await commit(basis, this.#ports, request);
+    if (written.outcome === 'refused') {
+      if (written.current === null) throw headIsGone(head.sliceId);
       return 'lost';
     }
-    const quarantined = state.quarantined.map((record) => this.#owner.identify(record, flip.head));
+    const quarantined = state.quarantined.map((record) =>
+      this.#owner.identify(record, written.head),
+    );
     state.commit();
-    if (flip.compacted) state.image.forgetClosed();
-    memory.head = flip.head;
+    if (written.compacted) state.image.forgetClosed();
+    memory.head = written.head;
     memory.checkpoint = {
       ...checkpoint,
-      manifest: flip.manifest,
-      chain: flip.chain,
-      baseCursor: flip.head.baseCursor,
+      manifest: written.manifest,
+      chain: written.chain,
+      baseCursor: written.head.baseCursor,
     };
     memory.unlisted = quarantined;
     memory.switchTo = null;
-    report.flips++;
-    report.savedBytes += flip.writtenBytes;
+    report.commits++;
+    report.savedBytes += written.writtenBytes;
     report.quarantined += quarantined.length;
-    report.late += flip.head.counts.late - head.counts.late;
+    report.late += written.head.counts.late - head.counts.late;
     await this.listQuarantined(memory);
-    if (flip.compacted) await this.#collect(head, flip.head, flip.manifest);
+    if (written.compacted) await this.#collect(head, written.head, written.manifest);
     return 'done';
   }
 
@@ -125,9 +127,9 @@ export class Committer {
   }
 
   async #write(before: Head, after: Head): Promise<Head | null> {
-    const flip = await writeHead(before, after, this.#ports.heads);
-    if (flip.outcome === 'applied') return flip.head;
-    if (flip.current === null) throw headIsGone(before.sliceId);
+    const written = await writeHead(before, after, this.#ports.heads);
+    if (written.outcome === 'applied') return written.head;
+    if (written.current === null) throw headIsGone(before.sliceId);
     return null;
   }
 
@@ -140,6 +142,6 @@ export class Committer {
 
 function headIsGone(sliceId: string): CorruptStateFault {
   return new CorruptStateFault(`HEAD of ${sliceId} is gone`, {
-    hint: 'somebody deleted it while this environment worked',
+    hint: 'it was deleted while this environment worked',
   });
 }

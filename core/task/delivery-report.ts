@@ -11,7 +11,7 @@ export interface DeliveryReport {
   /** Times that the state was built from base and chain. */
   restored: number;
   /** Epochs completed. */
-  flips: number;
+  commits: number;
   /** Writes of HEAD that another owner was faster with. */
   refused: number;
   /** Bytes of the deltas, bases and runs that were written. */

@@ -1,5 +1,5 @@
 /**
- * Folding with an eye on records that end badly: one that throws is put aside at its second try, one that kills its
+ * Folding with an eye on records that end badly: one that throws is quarantined at its second try, one that kills its
  * environment is found by the notes that are left before folding (see suspicion.ts).
  */
 import type { BadRecord } from '../decode/record-decoder.ts';
@@ -10,7 +10,7 @@ import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { RedriveResult, SliceState } from '../state/slice-state.ts';
 import { decideSuspicion, relaxed, survived } from './suspicion.ts';
 
-/** Folding this record threw: the memory is of no more use, and the record will be put aside. */
+/** Folding this record threw: the memory is of no more use, and the record will be quarantined. */
 export class FailedRecord extends Error {
   readonly position: Position;
 
@@ -38,7 +38,7 @@ export class FoldGuard {
   readonly #sliceId: string;
   readonly #suspicions: SuspicionStore;
   #watch: Watch = { kind: 'off' };
-  /** By position: each of a batch's is put aside at its own second try. */
+  /** By position: each of a batch's is quarantined at its own second try. */
   readonly #failed = new Map<string, FailedRecord>();
   #condemnsNext = false;
 
@@ -114,7 +114,7 @@ export class FoldGuard {
     this.#watch = { ...watch, note };
   }
 
-  /** The invocation ended, well or with a fault, and nobody died. A note at a position that the cursor has left means nothing. */
+  /** The invocation ended, well or with a fault, and no environment died. A suspicion at a position that the cursor has left means nothing. */
   async disarm(cursor: Position | null): Promise<void> {
     const watch = this.#watch;
     this.#watch = { kind: 'off' };

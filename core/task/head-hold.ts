@@ -54,7 +54,7 @@ export class HeadHold {
     await heads.holdHead(sliceId, this.#mine);
   }
 
-  /** The invocation ends; nobody need hold back for it any more. */
+  /** The invocation ends; no other need hold back for it any more. */
   async release(sliceId: string): Promise<void> {
     if (this.#mine === null) return;
     const mine = this.#mine;

@@ -1,5 +1,5 @@
 /**
- * Which plan a pipeline's stores run by: the newest activation. Whoever comes with another plan activates it, and is told
+ * Which plan a pipeline's stores run by: the newest activation. Code that carries another plan activates it, and is told
  * what that means for the state that is there.
  */
 import { hasBirths, registryIsLost } from '../checkpoint/beginning.ts';
@@ -66,9 +66,12 @@ async function activate(registry: PlanRegistry, plan: ActivePlan): Promise<void>
   if ((await registry.activate(plan)) === 'applied') return;
   const now = await registry.active();
   if (now !== null && now.hash === plan.hash && now.ordinal === plan.ordinal) return;
-  throw new TransientFault(`somebody else activated a plan meanwhile, as number ${plan.ordinal}`, {
-    hint: 'let only one deployment at a time change a pipeline, then try again',
-  });
+  throw new TransientFault(
+    `another process activated a plan meanwhile, as number ${plan.ordinal}`,
+    {
+      hint: 'let only one deployment at a time change a pipeline, then try again',
+    },
+  );
 }
 
 /** What folds into the state of another stream, or under another name, would belong to neither. */

@@ -203,7 +203,7 @@ async function redriveOne(
       case 'came-back':
         return CAME_BACK;
       case 'not-put-aside':
-        return 'its slice has not put it aside, on the timeline that counts';
+        return 'its slice has not quarantined it, on the timeline that counts';
       case 'still-bad':
         return `it is still bad: ${result.bad.reason}: ${result.bad.detail}`;
     }

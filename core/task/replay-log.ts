@@ -66,7 +66,7 @@ export class ReplayLog {
   /** What the stream has after a position and before a record that was brought, at most `limit` of it. */
   async readBetween(after: Position, first: StreamRecord, limit: number): Promise<BetweenRead> {
     const { shardId } = this.#identity;
-    // Nearly always the first record is the one that was brought: nobody reads a chunk to see it.
+    // Nearly always the first record is the one that was brought: one record is read, not a chunk.
     let answer = this.#proved(after) ?? (await this.#source.readAfter(shardId, after, 1));
     if (answer.outcome === 'records' && isBefore(answer.records[0], first)) {
       answer = await this.#source.readAfter(shardId, after, limit);

@@ -10,10 +10,10 @@
  */
 import { assert } from '../assert.ts';
 import { beginSlice, planIsLost, recordBirth } from '../checkpoint/beginning.ts';
+import { type CommitPorts, leaving } from '../checkpoint/commit.ts';
 import { soundEpochs } from '../checkpoint/fallback.ts';
 import { firstHead, type Head, type PreviousPlan, parseHead } from '../checkpoint/head.ts';
 import { sameBlob } from '../checkpoint/names.ts';
-import { leaving, type PublishPorts } from '../checkpoint/publish.ts';
 import { advance, agreesWith, type Checkpoint, load, restore } from '../checkpoint/restore.ts';
 import { type RewindTarget, rewind } from '../checkpoint/rewind.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
@@ -32,7 +32,7 @@ import { decidePlan, type PlanDecision } from './plan-change.ts';
 import type { SliceIdentity } from './replay-log.ts';
 import { hasLostNothing, type Standing } from './rollback-loss.ts';
 
-export interface MemoryPorts extends PublishPorts {
+export interface MemoryPorts extends CommitPorts {
   readonly source: RecordSource;
   readonly shards: ShardDirectory;
   readonly quarantine: QuarantineIndex;
@@ -49,9 +49,9 @@ export interface Memory {
   closesGap: boolean;
   /** What HEAD's epoch quarantined and the index may not list yet. */
   unlisted: readonly QuarantinedRecord[];
-  /** True once a batch was committed: what the event source brings next follows it, as far as anybody knows. */
+  /** True once a batch was committed: what the event source brings next follows it, as far as is known. */
   followsSource: boolean;
-  /** Another plan wrote HEAD; the next flip goes over to this one, under this ordinal. */
+  /** Another plan wrote HEAD; the next commit goes over to this one, under this ordinal. */
   switchTo: number | null;
 }
 
@@ -211,7 +211,7 @@ export class SliceMemory {
       const previous = switchTo === null ? head.previous : null;
       return this.#rewind(head, { checkpoint, base, planOrdinal, previous }, epoch);
     }
-    // Whoever was slow may find collected what others have gone on from.
+    // A slow owner may find that what it needs was collected after others went on.
     if ((await this.readHead()).revision !== head.revision) return { outcome: 'lost' };
     throw new CorruptStateFault(
       `${damage.message}; and no older epoch of ${head.sliceId} can be read whole and replayed from the stream`,

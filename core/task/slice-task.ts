@@ -38,7 +38,7 @@ export interface TaskPorts extends MemoryPorts, RedrivePorts {
 interface Attempt {
   readonly timeLeftMs: () => number;
   readonly report: DeliveryReport;
-  /** Become the owner of a new generation first, whoever owns the slice now. */
+  /** Become the owner of a new generation first, even if another owns the slice now. */
   readonly fences: boolean;
   /** It takes longer than a delivery, and would lose its races for HEAD to deliveries for ever. */
   readonly asksToHold: boolean;
@@ -51,7 +51,7 @@ interface Attempt {
 /** Races lost in a row before the others are asked to hold back. */
 const LOSSES_TO_HOLD = 2;
 
-/** Requests that one flip does at most. */
+/** Requests that one commit does at most. */
 const REQUESTS_MAX = 10;
 
 export class SliceTask {
@@ -85,7 +85,7 @@ export class SliceTask {
       chunkRecords: ports.knobs.replayChunkRecords,
       guard: this.#guard,
       committer: this.#committer,
-      flipReserveMs: ports.knobs.flipReserveMs,
+      commitReserveMs: ports.knobs.commitReserveMs,
       clock: ports.clock,
     });
   }
@@ -112,12 +112,12 @@ export class SliceTask {
             hint: 'ask again when its state is OPEN',
           });
         },
-        step: (memory) => this.#committer.flip(memory, report, { base: true }),
+        step: (memory) => this.#committer.commit(memory, report, { base: true }),
       }),
     );
   }
 
-  /** Takes the slice from whoever has it, brings it up to `delivered` and opens it again. */
+  /** Takes the slice from its owner, if it has one, brings it up to `delivered` and opens it again. */
   recover(timeLeftMs: () => number): Promise<DeliveryReport> {
     return this.#exclusively((report) =>
       this.#attempt({
@@ -126,7 +126,7 @@ export class SliceTask {
         fences: true,
         asksToHold: true,
         held: async () => 'lost',
-        step: (memory) => this.#committer.flip(memory, report, { base: true }),
+        step: (memory) => this.#committer.commit(memory, report, { base: true }),
       }),
     );
   }
@@ -170,7 +170,7 @@ export class SliceTask {
       },
       step: async (memory) => {
         const { head, state } = memory;
-        // An overlay that outlived a lost flip holds what this invocation has folded.
+        // An overlay that outlived a lost commit holds what this invocation has folded.
         if (begun?.epoch !== head.epoch) begun = { epoch: head.epoch, position: state.position };
         const { position } = begun;
         if ((await this.#catchUp.closeGap(memory, records, timeLeftMs, report)) === 'lost')
@@ -178,7 +178,7 @@ export class SliceTask {
         report.folded = 0;
         for (const record of records) if (comparePositions(record, position) > 0) report.folded++;
         if ((await this.#catchUp.foldAll(memory, records, report)) === 'lost') return 'lost';
-        const step = await this.#committer.commit(memory, report);
+        const step = await this.#committer.answer(memory, report);
         // Not before: what was read to close a gap is gone with an overlay that lost its race.
         if (step === 'done') memory.followsSource = true;
         answered = memory.head;
@@ -235,7 +235,7 @@ export class SliceTask {
     let { fences } = attempt;
     let losses = 0;
     while (losses < attemptsMax) {
-      const flipsBefore = report.flips;
+      const commitsBefore = report.commits;
       try {
         if ((await this.#once({ ...attempt, fences }, losses)) === 'done') return;
       } catch (error) {
@@ -245,13 +245,13 @@ export class SliceTask {
       }
       report.refused++;
       fences = false;
-      losses = report.flips > flipsBefore ? 1 : losses + 1;
+      losses = report.commits > commitsBefore ? 1 : losses + 1;
       if (attempt.asksToHold && losses >= LOSSES_TO_HOLD) {
         await this.#hold.ask(this.#identity.sliceId);
       }
     }
     throw new TransientFault(
-      `slice ${this.#identity.sliceId}: HEAD moved under ${attemptsMax} flips in a row`,
+      `slice ${this.#identity.sliceId}: HEAD moved under ${attemptsMax} commits in a row`,
       { hint: 'another environment works on the same slice; the batch will come again' },
     );
   }
@@ -289,7 +289,7 @@ export class SliceTask {
   /** Nothing was committed for so long that its owner must be gone. */
   #isAbandoned(head: Head): boolean {
     const { clock, knobs } = this.#ports;
-    return mayHavePassed(head.flippedMs, knobs.recoveryLeaseMs, clock.nowMs());
+    return mayHavePassed(head.committedMs, knobs.recoveryLeaseMs, clock.nowMs());
   }
 
   /** A memory at `head`, under this code's plan; null if HEAD moved. */
@@ -307,7 +307,7 @@ export class SliceTask {
     await this.#committer.listQuarantined(memory);
     if (memory.switchTo !== null) {
       const request = { base: true, planOrdinal: memory.switchTo };
-      if ((await this.#committer.flip(memory, report, request)) === 'lost') return null;
+      if ((await this.#committer.commit(memory, report, request)) === 'lost') return null;
       this.#lease = memory.head.generation;
     }
     this.#memory = memory;
@@ -325,7 +325,7 @@ export class SliceTask {
   #isUnsavedTooLong(head: Head): boolean {
     const { clock, knobs } = this.#ports;
     const isSaved = comparePositions(head.cursor, head.delivered) >= 0;
-    return !isSaved && mayHavePassed(head.flippedMs, knobs.unsavedAgeMsMax, clock.nowMs());
+    return !isSaved && mayHavePassed(head.committedMs, knobs.unsavedAgeMsMax, clock.nowMs());
   }
 
   async #tick(memory: Memory, losses: number, report: DeliveryReport): Promise<Step> {
@@ -344,14 +344,14 @@ export class SliceTask {
     const isDue =
       memory.head.status === 'RECOVERING' ||
       // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
-      (report.flips > 0 && comparePositions(memory.state.position, memory.head.cursor) > 0) ||
+      (report.commits > 0 && comparePositions(memory.state.position, memory.head.cursor) > 0) ||
       hasFolded ||
       whole.some(({ redriven }) => redriven.length > 0) ||
       this.#isUnsavedTooLong(memory.head);
     if (isDue) {
       const requestsDone = whole.map(({ id }) => id);
       const request = { base: false, requestsDone };
-      if ((await this.#committer.flip(memory, report, request)) === 'lost') {
+      if ((await this.#committer.commit(memory, report, request)) === 'lost') {
         // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
         memory.state.dropOverlay();
         return 'lost';
@@ -363,7 +363,7 @@ export class SliceTask {
     return 'done';
   }
 
-  /** What this invocation began and did not end killed nobody: it lost a race, met a fault of a store, or left work. */
+  /** What this invocation began and did not end killed no environment: it lost a race, met a fault of a store, or left work. */
   async #settleBegun(): Promise<void> {
     const { sliceId } = this.#identity;
     try {
@@ -378,7 +378,7 @@ export class SliceTask {
 const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0, isUnfinished: false };
 
 function newReport(): DeliveryReport {
-  const counts = { folded: 0, replayed: 0, restored: 0, flips: 0, refused: 0 };
+  const counts = { folded: 0, replayed: 0, restored: 0, commits: 0, refused: 0 };
   return { ...counts, savedBytes: 0, quarantined: 0, late: 0, ...NOTHING };
 }
 

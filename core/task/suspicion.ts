@@ -1,7 +1,7 @@
 /**
- * Records that kill their environment, by its memory or by time. Whoever restores a slice writes down where it begins to
- * fold; whoever finds such a note at the position where it restores knows that an environment died there. An innocent death
- * now and then changes nothing; one that repeats narrows the commits down to the record, which is then put aside.
+ * Records that kill their environment, by its memory or by time. An owner that restores a slice writes down where it begins to
+ * fold; an owner that finds such a suspicion at the position where it restores knows that an environment died there. An innocent death
+ * now and then changes nothing; one that repeats narrows the commits down to the record, which is then quarantined.
  *
  *   deaths at one position:   1        2          3         …        3 with a single record
  *   records of a commit:      all      all / 8    all / 64  …  1     that record goes to the quarantine
@@ -16,7 +16,7 @@ export interface SuspicionDecision {
   readonly note: Suspicion;
   /** An environment died here: commit after `note.chunkRecords`, and settle the note before each commit. */
   readonly isCautious: boolean;
-  /** The next record is to be put aside unread. */
+  /** The next record is to be quarantined unread. */
   readonly condemned: boolean;
 }
 

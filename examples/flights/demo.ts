@@ -100,7 +100,7 @@ async function produce(recoveries: Recovery[]) {
     for (const flight of rows) {
       if (flight.id === killAt[0]) {
         killAt.shift();
-        // Records go on flowing into the kill, and are sent again once somebody answers.
+        // Records go on flowing into the kill, and are sent again once the port answers.
         recovering = dev.killAndRecover().then((recovery) => {
           recoveries.push(recovery);
         });

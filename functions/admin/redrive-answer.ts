@@ -24,7 +24,7 @@ export interface RedriveOptions {
   /** How long a request waits for the owners, and between two looks. */
   readonly waitMsMax?: number;
   readonly waitStepMs?: number;
-  /** Nobody waits for the answer any more. */
+  /** No caller waits for the answer any more. */
   readonly isGone?: () => boolean;
 }
 

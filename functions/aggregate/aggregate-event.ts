@@ -14,7 +14,7 @@ export type AggregateEvent = KinesisEvent | SliceEvent;
 
 const ASKED = ['checkpoint', 'recover', 'tick'];
 
-/** Anybody who may invoke the function may send it anything. */
+/** A caller that may invoke the function may send it anything. */
 export function assertKnown(event: unknown): asserts event is AggregateEvent {
   const { tidemark, shardId, Records } = (event ?? {}) as Record<string, unknown>;
   const isAsked = ASKED.includes(tidemark as string) && typeof shardId === 'string';

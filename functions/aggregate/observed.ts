@@ -89,8 +89,8 @@ function measure(report: DeliveryReport, telemetry: Telemetry): void {
   telemetry.count(METRIC.recordsQuarantined, report.quarantined);
   telemetry.count(METRIC.recordsLate, report.late);
   telemetry.count(METRIC.restores, report.restored);
-  telemetry.count(METRIC.flips, report.flips);
-  telemetry.count(METRIC.flipsRefused, report.refused);
+  telemetry.count(METRIC.commits, report.commits);
+  telemetry.count(METRIC.commitsRefused, report.refused);
   telemetry.count(METRIC.gapsPossible, report.possibleGap === null ? 0 : 1);
   telemetry.bytes(METRIC.checkpointBytes, report.savedBytes);
 }

@@ -9,7 +9,7 @@ import type { QueryHandler } from './handler.ts';
 
 export function observedQuery(ask: QueryHandler, telemetry: Telemetry): QueryHandler {
   return async (event) => {
-    // Names only: values are of whoever asks.
+    // Names only: values are the caller's.
     const parameters = [...new URLSearchParams(event.rawQueryString).keys()];
     const asked = { path: event.rawPath, parameters };
     try {

@@ -12,7 +12,7 @@ export interface Patience {
   /** How long a request waits, and between two looks. */
   readonly waitMsMax?: number;
   readonly waitStepMs?: number;
-  /** Nobody waits for the answer any more. */
+  /** No caller waits for the answer any more. */
   readonly isGone?: () => boolean;
   /** How far each shard's slice is: sequence numbers by shard; null if that cannot be said now. */
   readonly cursors?: () => Promise<ReadonlyMap<string, string> | null>;
@@ -35,7 +35,7 @@ export async function askPatiently(
   return ask(event);
 }
 
-/** Until the records of `after` are in, time is over, or nobody waits any more. */
+/** Until the records of `after` are in, time is over, or no caller waits any more. */
 async function waitFor(
   parameters: URLSearchParams,
   ask: QueryHandler,
@@ -49,7 +49,7 @@ async function waitFor(
     await new Promise((resolve) => setTimeout(resolve, waitStepMs));
     const cursorOf = await cursors();
     if (cursorOf === null) return;
-    // Nobody knows such a shard: its record will not come.
+    // There is no such shard: its record will not come.
     if (!after.every(({ shardId }) => cursorOf.has(shardId))) return;
     const reached = after.every(({ shardId, sequenceNumber }) => {
       return compareSequenceNumbers(cursorOf.get(shardId) ?? '0', sequenceNumber) >= 0;

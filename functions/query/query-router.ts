@@ -9,7 +9,7 @@ import { withoutPayloads } from './reader-quarantine.ts';
 const VIEW_PATH = /^\/v1\/views\/([^/]+)$/;
 const PATHS = ['/v1/views', '/v1/views/{view}', '/v1/status', '/v1/quarantine'];
 
-/** `payloads`: what producers sent and could not be processed is shown to whoever asks. */
+/** `payloads`: what producers sent and could not be processed is shown to the caller. */
 export interface Showing {
   readonly payloads: boolean;
 }

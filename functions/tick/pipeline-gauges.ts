@@ -7,7 +7,7 @@ import { comparePositions } from '../../core/position.ts';
 import { METRIC } from '../deployment-contract.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** Of a live slice's shard: the age of the oldest record that no checkpoint holds; null if nobody can tell now. */
+/** Of a live slice's shard: the age of the oldest record that no checkpoint holds; null if that is unknown now. */
 export interface SeenAge {
   readonly head: Head;
   readonly behindMs: number | null;
@@ -49,10 +49,10 @@ export function ageAtMostMs({ head, before }: Omit<SeenAge, 'behindMs'>, nowMs: 
 
 /** By HEAD alone; nothing before its first record. */
 function headAgeMs(head: Head, nowMs: number): number[] {
-  const { cursor, delivered, deliveredArrivalMs, flippedMs } = head;
-  if (deliveredArrivalMs === 0) return flippedMs === 0 ? [] : [nowMs - flippedMs];
+  const { cursor, delivered, deliveredArrivalMs, committedMs } = head;
+  if (deliveredArrivalMs === 0) return committedMs === 0 ? [] : [nowMs - committedMs];
   const isSaved = comparePositions(cursor, delivered) === 0;
   // What was answered for and not saved came before the last record that was delivered.
-  const sinceMs = isSaved ? deliveredArrivalMs : Math.min(deliveredArrivalMs, flippedMs);
+  const sinceMs = isSaved ? deliveredArrivalMs : Math.min(deliveredArrivalMs, committedMs);
   return [nowMs - sinceMs];
 }

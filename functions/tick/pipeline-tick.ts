@@ -1,7 +1,7 @@
 /**
  * What is due in a pipeline although no record comes: every slice's owner is asked to do its part, shards that have no slice
  * yet get one that way, silent shards are looked at so that it stays known that nothing is missing there, and the state of
- * the whole is measured. What is seen of each shard is stored, so that whoever asks for the status need not read the stream.
+ * the whole is measured. What is seen of each shard is stored, so that status need not read the stream.
  */
 import type { Head } from '../../core/checkpoint/head.ts';
 import { parseHeads } from '../../core/checkpoint/parse-heads.ts';
@@ -20,7 +20,7 @@ export interface TickPorts {
   readonly tick: (shardId: string) => Promise<void>;
   /** Notes that nothing follows a position, if that is so and not noted lately. */
   readonly observeTip: (shardId: string, delivered: Position) => Promise<void>;
-  /** Age of the oldest record of a slice's shard that no checkpoint holds; null if nobody can tell now. */
+  /** Age of the oldest record of a slice's shard that no checkpoint holds; null if that is unknown now. */
   readonly behindMs: (head: Head) => Promise<number | null>;
   readonly ages: AgeStore;
   readonly clock: Clock;

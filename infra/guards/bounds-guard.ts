@@ -2,7 +2,7 @@
  * Numbers that Lambda or Kinesis would refuse in the middle of a deploy, or with which an invocation could not do its work.
  */
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { FLIP_RESERVE_MS, INVOCATION_MS_MAX } from '../../core/limits.ts';
+import { COMMIT_RESERVE_MS, INVOCATION_MS_MAX } from '../../core/limits.ts';
 import type { TidemarkPipelineProps } from '../pipeline-props.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -25,8 +25,8 @@ interface Bound {
   readonly why: string;
 }
 
-/** Many times what an invocation keeps back for its last flip: the rest is for restoring and replaying. */
-const TIMEOUT_SECONDS_MIN = (12 * FLIP_RESERVE_MS) / 1000;
+/** Many times what an invocation keeps back for its last commit: the rest is for restoring and replaying. */
+const TIMEOUT_SECONDS_MIN = (12 * COMMIT_RESERVE_MS) / 1000;
 const TIMEOUT_SECONDS_MAX = INVOCATION_MS_MAX / 1000;
 const WINDOW_SECONDS_MAX = 300;
 const MEMORY_MIB_MIN = 256;

@@ -6,7 +6,7 @@ import type { Refusal } from './refusal.ts';
 
 export interface ConcurrencyFacts {
   readonly reserved: number | undefined;
-  /** Undefined where nobody can tell: an on-demand or imported stream. */
+  /** Undefined where it is unknown: an on-demand or imported stream. */
   readonly shardCount: number | undefined;
 }
 

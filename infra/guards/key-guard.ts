@@ -1,5 +1,5 @@
 /**
- * A given stream, table or bucket that is encrypted with somebody's own key needs that key here, for the grants. Seen only where the
+ * A given stream, table or bucket that is encrypted with a customer key needs that key here, for the grants. Seen only where the
  * resource is of this app.
  */
 import type { Refusal } from './refusal.ts';
@@ -14,7 +14,7 @@ export interface KeyFacts {
   readonly isBucketKeyKnown: boolean;
 }
 
-/** The aliases of keys that AWS manages: whoever may use the resource may use them. */
+/** The aliases of keys that AWS manages: a principal that may use the resource may use them. */
 const MANAGED = /^alias\/aws\//;
 
 export function guardKeys(facts: KeyFacts): Refusal[] {

@@ -1,6 +1,6 @@
 /**
  * What is deployed may change only so that nothing is lost: the mapping keeps its place, the stores stay (`store-guard.ts`), and a
- * view or an aggregate that goes or changes its meaning (with it its state) is named by whoever deploys.
+ * view or an aggregate that goes or changes its meaning (with it its state) must be named by the person who deploys.
  */
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../../core/definition/pipeline-json.ts';
@@ -28,7 +28,7 @@ export interface LockFacts {
   /** Views whose state may be dropped. */
   readonly allowDrop: readonly string[];
   readonly newPipelines: readonly string[];
-  /** Nobody commits there what synth writes. */
+  /** What synth writes there is not committed. */
   readonly isCi: boolean;
   /** Whether the stage keeps what it has. */
   readonly isKept: boolean;
@@ -47,12 +47,12 @@ export function guardLock(facts: LockFacts): Refusal[] {
   ];
 }
 
-/** Without the file nobody can tell a first deploy from one that loses state. */
+/** Without the file a first deploy looks like one that loses state. */
 function guardFirst({ key, isKept, isCi, newPipelines }: LockFacts): Refusal[] {
   if (!isKept || !isCi || newPipelines.includes(key)) return [];
   return [
     {
-      found: `${LOCK_FILE} says nothing of ${key}, and this runs in CI (CI=true), where nobody commits what synth writes`,
+      found: `${LOCK_FILE} says nothing of ${key}, and this runs in CI (CI=true), where what synth writes is not committed`,
       expected:
         'the file, committed beside the pipeline file: it is what a change is compared with',
       todo: `run cdk synth with the same context on your machine and commit the file; if it is a first deploy, -c ${NEW_PIPELINE}=${key} goes on without it`,

@@ -38,7 +38,8 @@ export function guardUrls(urls: readonly UrlFacts[]): Refusal[] {
     .filter(({ authType }) => authType !== 'AWS_IAM')
     .map(({ path, authType }) => ({
       found: `AuthType of the function URL ${path} is ${text(authType)}`,
-      expected: 'AWS_IAM: whoever knows the URL could read the views, or checkpoint and redrive',
+      expected:
+        'AWS_IAM: every caller that knows the URL could read the views, or checkpoint and redrive',
       todo: 'take it away; grantRead and grantAdmin give a principal the right to call',
     }));
 }

@@ -249,7 +249,7 @@ export class PortServer {
     }
   }
 
-  /** Null if nobody waits for an answer any more. */
+  /** Null if no client waits for an answer any more. */
   async #answer(request: HttpRequest, signal: AbortSignal): Promise<PortResponse | null> {
     const method = request.method ?? '';
     const target = request.url ?? '';
@@ -260,7 +260,7 @@ export class PortServer {
 
     const guardRefusal = refusalOf(guarded(request, method, path), this.#allowHosts);
     const bytesMax = route?.bodyBytesMax ?? BODY_BYTES_DEFAULT;
-    // A body that nobody will read is dropped as it comes.
+    // A body that will not be read is dropped as it comes.
     const read = await this.#readBody(request, guardRefusal === null ? bytesMax : 0);
     if (read.outcome === 'gone') return null;
     if (read.outcome === 'read') {

@@ -1,5 +1,5 @@
 /**
- * What a deployed pipeline must do: every record counted once, whoever sent it; HEADs and quarantine as they should be; a
+ * What a deployed pipeline must do: every record counted once, from every producer; HEADs and quarantine as they should be; a
  * checkpoint and a redrive when asked; and a changed plan, deployed, under which the old views go on and a new one begins.
  */
 import assert from 'node:assert/strict';

@@ -48,7 +48,7 @@ export class SoakReader {
   readonly #progress = new Map<string, bigint>();
   #stopped = false;
   answers = 0;
-  /** Requests that nobody answered: the process was dead or dying. */
+  /** Requests without an answer: the process was dead or dying. */
   unanswered = 0;
 
   constructor(options: SoakReaderOptions) {

@@ -30,7 +30,7 @@ async function leaveRecovering(folder: string): Promise<void> {
     generation: head.generation + 1,
     revision: head.revision + 1,
     nonce: 'f'.repeat(16),
-    flippedMs: Date.now(),
+    committedMs: Date.now(),
   };
   expect(await store.writeHead(headItem(fenced), item.revision)).toEqual({ outcome: 'applied' });
   database.close();

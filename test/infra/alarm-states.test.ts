@@ -289,14 +289,14 @@ describe('OnFailure', () => {
 });
 
 describe('RestoreRate', () => {
-  const of = (flips: number, restores: number | null) => ({
-    'Tidemark/Flips': steady(MINUTE_MS, 90 * MINUTE_MS, flips),
+  const of = (commits: number, restores: number | null) => ({
+    'Tidemark/Commits': steady(MINUTE_MS, 90 * MINUTE_MS, commits),
     ...(restores === null
       ? {}
       : { 'Tidemark/Restores': steady(MINUTE_MS, 90 * MINUTE_MS, restores) }),
   });
 
-  it('rings where many flips begin with a restore, and not where there are few flips', () => {
+  it('rings where many commits begin with a restore, and not where there are few commits', () => {
     expect(ends(watch('RestoreRate', of(12, 4), { minutes: 80 }))).toEqual(at('ALARM'));
     expect(rings(watch('RestoreRate', of(12, 1), { minutes: 80 }))).toEqual(NEVER);
     expect(rings(watch('RestoreRate', of(2, 2), { minutes: 80 }))).toEqual(NEVER);

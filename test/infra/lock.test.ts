@@ -284,7 +284,7 @@ describe('the number of shards', () => {
   });
 });
 
-describe('in CI, where nobody commits what synth writes,', () => {
+describe('in CI, where what synth writes is not committed,', () => {
   const inCi = (options: SynthOptions) => {
     vi.stubEnv('CI', 'true');
     onTestFinished(() => {

@@ -553,10 +553,10 @@ describe('alarms', () => {
     );
   });
 
-  it('speak of a rate of restores only where there are flips enough', () => {
+  it('speak of a rate of restores only where there are commits enough', () => {
     prod().hasResourceProperties('AWS::CloudWatch::Alarm', {
       Metrics: Match.arrayWith([
-        Match.objectLike({ Expression: 'IF(flips >= 50, 100 * FILL(restores, 0) / flips, 0)' }),
+        Match.objectLike({ Expression: 'IF(commits >= 50, 100 * FILL(restores, 0) / commits, 0)' }),
       ]),
     });
   });

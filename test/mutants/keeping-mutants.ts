@@ -41,7 +41,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     '',
   ),
   mutant(
-    'a flip that never was may be gone back to',
+    'a commit that never was may be gone back to',
     'wrong state|InvariantFault|unreadable state|wrong answer|wrong request',
     'core/checkpoint/fallback.ts',
     'deltas.set(blobKey(sliceId, known.reference), known);',
@@ -51,7 +51,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     "closed entries stay in an owner's memory beside their run",
     'wrong state',
     'core/task/committer.ts',
-    'if (flip.compacted) state.image.forgetClosed();',
+    'if (commit.compacted) state.image.forgetClosed();',
     '',
   ),
   mutant(

@@ -26,7 +26,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'while (state.position.sequenceNumber === "none") {',
   ),
   mutant(
-    'the delta is not awaited before HEAD flips',
+    'the delta is not awaited before HEAD commits',
     'unreadable state',
     'core/checkpoint/blobs.ts',
     'const creation = await storeOf(stores, place).create(key, bytes);',
@@ -134,8 +134,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'a redrive does not ask whether the record came back already',
     'wrong state',
     'core/state/ledger-standing.ts',
-    'if (valueIn(LEDGER.putAside) <= valueIn(LEDGER.redriven)) continue;',
-    'if (valueIn(LEDGER.putAside) === 0) continue;',
+    'if (valueIn(LEDGER.quarantined) <= valueIn(LEDGER.redriven)) continue;',
+    'if (valueIn(LEDGER.quarantined) === 0) continue;',
   ),
   mutant(
     'the mark of a redrive is not committed with it',
@@ -154,7 +154,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a recovered slice opens before it has reached `delivered`',
     'opened before it had caught up',
-    'core/checkpoint/publish.ts',
+    'core/checkpoint/commit.ts',
     "const resumes = head.status === 'RECOVERING' && comparePositions(position, head.delivered) >= 0;",
     "const resumes = head.status === 'RECOVERING';",
   ),
@@ -173,7 +173,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     '{ since: epoch, ordinal: index, columns: columns.map(() => ({ ...begins, coveredFromMs: -Infinity })) }',
   ),
   mutant(
-    'quarantined records are listed by the next flip only',
+    'quarantined records are listed by the next commit only',
     'wrong answer',
     'core/task/slice-memory.ts',
     'const unlisted = checkpoint.quarantined.map((record) => this.identify(record, head));',
@@ -182,7 +182,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a merge of runs forgets one of them',
     'wrong state',
-    'core/checkpoint/publish.ts',
+    'core/checkpoint/commit.ts',
     'for (const run of merge.absorbed) {\n      const bytes',
     'for (const run of merge.absorbed.slice(1)) {\n      const bytes',
   ),
@@ -259,7 +259,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'this.dedupeIds.sweep(watermarkMs - 10 * before.withinMs);',
   ),
   mutant(
-    'what a view put aside as late is lost when the view gets another name',
+    'what a view quarantined as late is lost when the view gets another name',
     'wrong answer|wrong state|wrong request|unreadable state|InvariantFault',
     'core/state/quarantine-ledger.ts',
     'lives.includes(life) ? life === own.life : name === own.name',

@@ -117,11 +117,11 @@ describe('the state of a slice', () => {
       fc.property(anySeed, (seed) => {
         const log = randomLog(LENGTH, seed);
         const state = scratch(log.map(toStreamRecord));
-        const { counts, putAside } = recount(log);
+        const { counts, inQuarantine } = recount(log);
         expect(state.progress.counts).toEqual(counts);
         expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
         expect(state.progress.digest.count).toBe(log.length);
-        expect(state.quarantined.map(({ sequenceNumber }) => sequenceNumber)).toEqual(putAside);
+        expect(state.quarantined.map(({ sequenceNumber }) => sequenceNumber)).toEqual(inQuarantine);
       }),
       { numRuns: 200 },
     );

@@ -22,7 +22,7 @@ export const GAP_IN_PARTS: Partial<Scenario> = {
   clockSkewMsMax: 0,
   emptyReadRate: 0,
   stateBytesMax: 1_000_000_000,
-  knobs: { replayChunkRecords: 2, flipReserveMs: 3_000, unsavedAgeMsMax: 0 },
+  knobs: { replayChunkRecords: 2, commitReserveMs: 3_000, unsavedAgeMsMax: 0 },
   callFaults: [],
   incidents: [{ atMs: 8_600, kind: 'mapping-replaced', from: 'LATEST', afterMs: 14_000 }],
 };
@@ -103,7 +103,7 @@ export const GAP_AFTER_SILENCE: Partial<Scenario> = {
   incidents: [{ atMs: 9_000, kind: 'mapping-replaced', from: 'LATEST', afterMs: 14_000 }],
 };
 
-/** Records that kill are put aside soon, and asked for again and again. */
+/** Records that kill are quarantined soon, and asked for again and again. */
 export const REDRIVES_THAT_KILL: Partial<Scenario> = {
   ...SMALL,
   records: 40,

@@ -17,7 +17,7 @@ export const SCHEDULES = {
     tickEvery: 4,
   },
   'a redrive': { log: SHORT_LOG, tickEvery: 3, events: { 9: 'redrive' } },
-  // So that one of the faults lets another environment deliver only, just before the tick's own flip.
+  // So that one of the faults lets another environment deliver only, just before the tick's own commit.
   'a redrive of what is not saved': {
     log: SHORT_LOG,
     knobs: { unsavedAgeMsMax: 1_500 },

@@ -106,8 +106,8 @@ export interface Recount {
   /** By view, then by `key` or `key@window start`: how many records and their amounts. */
   readonly groups: Record<string, Record<string, number[]>>;
   readonly counts: Record<string, number>;
-  /** Sequence numbers of what was put aside, redriven or not. */
-  readonly putAside: string[];
+  /** Sequence numbers of what was quarantined, redriven or not. */
+  readonly inQuarantine: string[];
 }
 
 const WHOLE_LOG: readonly PlanSpan[] = [{ plan: smallPlan, from: 0 }];
@@ -123,7 +123,7 @@ export function recount(
 ): Recount {
   let groups: Recount['groups'] = {};
   const counts = { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 };
-  const putAside: string[] = [];
+  const inQuarantine: string[] = [];
   const keepUntil = new Map<number, number>();
   let watermark = Number.NEGATIVE_INFINITY;
   const put = (view: string, group: string, amount: number) => {
@@ -136,7 +136,7 @@ export function recount(
     for (const { plan, from } of spans) if (from === index) groups = beginning(plan, groups);
     const { sequenceNumber } = toStreamRecord(record, index);
     if (record === null) {
-      putAside.push(sequenceNumber);
+      inQuarantine.push(sequenceNumber);
       counts.quarantined++;
       continue;
     }
@@ -155,7 +155,7 @@ export function recount(
       put('updated', group, amount);
       if (!isLate) put('dropped', group, amount);
     }
-    if (isAside) putAside.push(sequenceNumber);
+    if (isAside) inQuarantine.push(sequenceNumber);
     if (type === 'b' && (!isLate || redriven.has(sequenceNumber))) {
       folded = put('put_aside', group, amount);
     }
@@ -167,7 +167,7 @@ export function recount(
     watermark = Math.max(watermark, t - LATENESS_MS);
   }
   for (const { plan, from } of spans) if (from === log.length) groups = beginning(plan, groups);
-  return { groups, counts, putAside };
+  return { groups, counts, inQuarantine };
 }
 
 /** Views that the plan before had go on; the others begin here. */

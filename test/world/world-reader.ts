@@ -20,7 +20,7 @@ import type { Recount } from './small-log.ts';
 export interface LedgerRow {
   readonly sequenceNumber: string;
   readonly view: string | null;
-  readonly putAside: number;
+  readonly inQuarantine: number;
   readonly redriven: number;
 }
 
@@ -54,7 +54,7 @@ export class WorldReader {
     return rows.map(({ key, results }) => ({
       sequenceNumber: String(BigInt(String(key[0]).split('.')[0] as string)),
       view: key[1] as string | null,
-      putAside: results[LEDGER.putAside] as number,
+      inQuarantine: results[LEDGER.quarantined] as number,
       redriven: results[LEDGER.redriven] as number,
     }));
   }

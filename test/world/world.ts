@@ -174,8 +174,8 @@ export class World {
     const what = `of epoch ${head.epoch} on timeline ${head.timeline}`;
     expectEqual(await this.#reader.answers(checkpoint), answersOf(expected), `answers ${what}`);
     expectEqual(head.counts, expected.counts, `counts ${what}`);
-    const putAside = ledger.map(({ sequenceNumber }) => sequenceNumber);
-    expectEqual(putAside, expected.putAside, `ledger ${what}`);
+    const inQuarantine = ledger.map(({ sequenceNumber }) => sequenceNumber);
+    expectEqual(inQuarantine, expected.inQuarantine, `ledger ${what}`);
   }
 
   /** The checkpoint of HEAD; null where it cannot be read since something was lost. */
@@ -312,8 +312,8 @@ export class World {
     expectEqual(requests.filter(({ done }) => done === null).length, 0, 'open requests');
     const listed = await this.stores.quarantine.list(null, 1_000);
     const sequenceNumbers = new Set(listed.map(({ sequenceNumber }) => sequenceNumber));
-    const { putAside } = this.#recountOf(this.records.length, redriven);
-    expectEqual([...sequenceNumbers].sort(), [...putAside].sort(), 'quarantine');
+    const { inQuarantine } = this.#recountOf(this.records.length, redriven);
+    expectEqual([...sequenceNumbers].sort(), [...inQuarantine].sort(), 'quarantine');
     for (const record of listed) {
       const original = this.records.find((r) => r.sequenceNumber === record.sequenceNumber);
       expectEqual([...record.data], [...(original as StreamRecord).data], 'quarantined bytes');
@@ -341,10 +341,14 @@ export class World {
   }
 }
 
-/** Each was put aside once, and came back once at most. */
+/** Each was quarantined once, and came back once at most. */
 function redrivenOf(ledger: readonly LedgerRow[]): Set<string> {
   for (const row of ledger) {
-    expectEqual([row.putAside, row.redriven <= 1], [1, true], `ledger row ${JSON.stringify(row)}`);
+    expectEqual(
+      [row.inQuarantine, row.redriven <= 1],
+      [1, true],
+      `ledger row ${JSON.stringify(row)}`,
+    );
   }
   const redriven = ledger.filter((row) => row.redriven > 0);
   return new Set(redriven.map(({ sequenceNumber }) => sequenceNumber));

@@ -187,7 +187,7 @@ export class DynamoQuarantineIndex implements QuarantineIndex {
     return this.#replace({ ...group, dropped: null });
   }
 
-  /** Writes an item again that nobody else has written since it was read. */
+  /** Writes an item again if no other writer has changed it since it was read. */
   async #replace(group: QuarantineGroup): Promise<QuarantineGroup> {
     const next = { ...group, version: group.version + 1 };
     const put = await this.#table.putIf('purge quarantined records', toItem(next), {

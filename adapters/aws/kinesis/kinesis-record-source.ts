@@ -7,7 +7,7 @@
  */
 
 import { assert } from '../../../core/assert.ts';
-import { FLIP_RESERVE_MS } from '../../../core/limits.ts';
+import { COMMIT_RESERVE_MS } from '../../../core/limits.ts';
 import type { Clock, RecordSource, SourceRead, StreamRecord } from '../../../core/ports.ts';
 import {
   comparePositions,
@@ -154,7 +154,7 @@ export class KinesisRecordSource implements RecordSource {
     return read.outcome === 'records' ? this.#answer(shardId, after, cursor, read) : trimmed(read);
   }
 
-  /** Nobody noted where the pipeline begins in this shard. */
+  /** There is no mark of where the pipeline begins in this shard. */
   async #readUnmarked(shardId: string): Promise<SourceRead> {
     const { first, reachedTip } = await this.readFirst(shardId);
     if (first === null && !reachedTip) return { outcome: 'records', records: [], reachedTip };
@@ -195,7 +195,7 @@ export class KinesisRecordSource implements RecordSource {
     const { timeLeftMs, callsMax = CALLS_MAX } = this.#options;
     const mayGoOn = (calls: number, records: number) => {
       const most = records > 0 ? Math.min(callsMax, FILLING_CALLS_MAX) : callsMax;
-      return calls < most && timeLeftMs() > FLIP_RESERVE_MS;
+      return calls < most && timeLeftMs() > COMMIT_RESERVE_MS;
     };
     return { limit, mayGoOn };
   }

@@ -1,5 +1,5 @@
 /**
- * How large a record of the stream may be: by its own setting, which anybody may raise there.
+ * How large a record of the stream may be: by its own setting, which can be raised there at any time.
  */
 import { DescribeStreamSummaryCommand, type KinesisClient } from '@aws-sdk/client-kinesis';
 import { ConfigurationFault } from '../../../core/faults.ts';

@@ -1,5 +1,5 @@
 /**
- * What Kinesis says of the stream as a whole: how long it keeps records, and which stream it is. What a proof of completeness stands on is asked of Kinesis, since anybody may lower it
+ * What Kinesis says of the stream as a whole: how long it keeps records, and which stream it is. What a proof of completeness stands on is asked of Kinesis, since it can be lowered at any time
  * there; what the pipeline was deployed with bounds it from above, as records that expired before it was raised are gone.
  */
 import { DescribeStreamSummaryCommand, type KinesisClient } from '@aws-sdk/client-kinesis';

@@ -64,7 +64,7 @@ export class FileObjectStore implements BlobStore {
       } finally {
         await rm(temporary, { force: true });
       }
-      // For `exists` too: whoever created it may have died before this line.
+      // For `exists` too: the process that created it may have died before this line.
       await syncFolder(folder);
       return creation;
     });

@@ -85,7 +85,7 @@ export class ShardLog {
     };
   }
 
-  /** Records from `ordinal` on, in order. Whoever calls makes sure that `ordinal` is not trimmed. */
+  /** Records from `ordinal` on, in order. The caller makes sure that `ordinal` is not trimmed. */
   read(ordinal: number, limits: ReadLimits): StreamRecord[] {
     const records: StreamRecord[] = [];
     let bytes = 0;

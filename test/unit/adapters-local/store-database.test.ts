@@ -262,27 +262,27 @@ describe('a checkpoint store file', () => {
 });
 
 describe('threads of one process', () => {
-  it('open a new store at once, and each flip of HEAD and each activation has one winner', async () => {
-    const [threads, flips] = [4, 25];
+  it('open a new store at once, and each commit of HEAD and each activation has one winner', async () => {
+    const [threads, commits] = [4, 25];
     for (let round = 0; round < 3; round++) {
       const path = await databasePath();
       const gate = new SharedArrayBuffer(4);
       const workers = Array.from({ length: threads }, (_, thread) => {
-        const workerData = { path, thread, threads, flips, gate };
+        const workerData = { path, thread, threads, commits, gate };
         return new Worker(new URL('./store-racer.ts', import.meta.url), { workerData });
       });
       const written = await Promise.all(workers.map(raceOf(gate, threads)));
-      const dense = Array.from({ length: threads * flips }, (_, index) => index + 1);
+      const dense = Array.from({ length: threads * commits }, (_, index) => index + 1);
       expect(written.flatMap(({ revisions }) => revisions).sort((a, b) => a - b)).toEqual(dense);
       expect(written.flatMap(({ ordinals }) => ordinals).sort((a, b) => a - b)).toEqual(dense);
       const database = CheckpointDatabase.open(path);
       const last = await new LocalCheckpointStore(database).readHead('slice-a');
-      expect(last?.revision).toBe(threads * flips);
+      expect(last?.revision).toBe(threads * commits);
       const items = await new LocalItemStore(database, clock).list('slice-a/', null, 1000);
-      expect(items).toHaveLength(threads * flips);
+      expect(items).toHaveLength(threads * commits);
       const active = await new LocalPlanRegistry(database).active();
-      const winner = written.findIndex(({ ordinals }) => ordinals.includes(threads * flips));
-      expect(active).toEqual({ ordinal: threads * flips, hash: `${winner}`, pipeline: '{}' });
+      const winner = written.findIndex(({ ordinals }) => ordinals.includes(threads * commits));
+      expect(active).toEqual({ ordinal: threads * commits, hash: `${winner}`, pipeline: '{}' });
       database.close();
     }
   });

@@ -15,8 +15,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 const WRITER = fileURLToPath(new URL('./store-writer.ts', import.meta.url));
 const REQUEST_WRITER = fileURLToPath(new URL('./store-request-writer.ts', import.meta.url));
 
-/** Runs the writer, and kills it when it has acknowledged `flips` more; the last acknowledged number. */
-async function writeUntilKilled(writer: string, folder: string, flips: number): Promise<number> {
+/** Runs the writer, and kills it when it has acknowledged `commits` more; the last acknowledged number. */
+async function writeUntilKilled(writer: string, folder: string, commits: number): Promise<number> {
   const child = spawn(process.execPath, [writer, folder], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [printed, complaints] = ['', ''];
   child.stderr.on('data', (chunk) => {
@@ -24,7 +24,7 @@ async function writeUntilKilled(writer: string, folder: string, flips: number): 
   });
   child.stdout.on('data', (chunk) => {
     printed += chunk;
-    if (printed.split('\n').length > flips) child.kill('SIGKILL');
+    if (printed.split('\n').length > commits) child.kill('SIGKILL');
   });
   const [, signal] = await once(child, 'close');
   expect(signal, complaints).toBe('SIGKILL');
@@ -34,9 +34,9 @@ async function writeUntilKilled(writer: string, folder: string, flips: number): 
 it('what was acknowledged is there after SIGKILL, and HEAD never names what is not whole', async () => {
   const folder = await temporaryFolder();
   let before = 0;
-  for (const flips of [1, 7, 20]) {
-    const acknowledged = await writeUntilKilled(WRITER, folder, flips);
-    expect(acknowledged).toBeGreaterThanOrEqual(before + flips);
+  for (const commits of [1, 7, 20]) {
+    const acknowledged = await writeUntilKilled(WRITER, folder, commits);
+    expect(acknowledged).toBeGreaterThanOrEqual(before + commits);
 
     const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
     const items = new LocalItemStore(database, { nowMs: () => 0 });
@@ -53,7 +53,7 @@ it('what was acknowledged is there after SIGKILL, and HEAD never names what is n
       expect(byteLength, key).toBe(300_000);
     }
     expect(await objects.read(`slice-a/base/${before}`)).not.toBeNull();
-    // Orphans of the flip that was cut off: the writer may not take their names again.
+    // Orphans of the commit that was cut off: the writer may not take their names again.
     const orphan = before + 1;
     await items.delete([`slice-a/delta/${orphan}`]);
     await objects.delete([`slice-a/base/${orphan}`]);

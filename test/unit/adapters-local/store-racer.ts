@@ -1,5 +1,5 @@
 /**
- * A thread that flips one HEAD and activates plans in competition with others, and sends the revisions and the ordinals that
+ * A thread that commits one HEAD and activates plans in competition with others, and sends the revisions and the ordinals that
  * it wrote.
  */
 import { parentPort, workerData } from 'node:worker_threads';
@@ -8,11 +8,11 @@ import { LocalCheckpointStore } from '../../../adapters/local/store/local-checkp
 import { LocalItemStore } from '../../../adapters/local/store/local-item-store.ts';
 import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-registry.ts';
 
-const { path, thread, threads, flips, gate } = workerData as {
+const { path, thread, threads, commits, gate } = workerData as {
   path: string;
   thread: number;
   threads: number;
-  flips: number;
+  commits: number;
   gate: SharedArrayBuffer;
 };
 const ready = new Int32Array(gate);
@@ -30,7 +30,7 @@ const body = new Uint8Array(600).fill(thread);
 await heads.createHead({ sliceId: 'slice-a', revision: 0, delivered, body });
 const written: number[] = [];
 const ordinals: number[] = [];
-for (let attempt = 0; written.length < flips; attempt++) {
+for (let attempt = 0; written.length < commits; attempt++) {
   if (attempt > 100_000) throw new Error('a thread loses every race');
   const revision = ((await heads.readHead('slice-a'))?.revision ?? 0) + 1;
   const item = { sliceId: 'slice-a', revision, delivered, body };
@@ -39,7 +39,7 @@ for (let attempt = 0; written.length < flips; attempt++) {
   written.push(revision);
   await items.create(`slice-a/delta/${revision}`, body);
 }
-for (let attempt = 0; ordinals.length < flips; attempt++) {
+for (let attempt = 0; ordinals.length < commits; attempt++) {
   if (attempt > 100_000) throw new Error('a thread loses every race');
   const ordinal = ((await plans.active())?.ordinal ?? 0) + 1;
   const answer = await plans.activate({ ordinal, hash: `${thread}`, pipeline: '{}' });

@@ -1,4 +1,4 @@
-/** A process that flips HEAD until it is killed, and prints each revision when it was acknowledged. */
+/** A process that commits HEAD until it is killed, and prints each revision when it was acknowledged. */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';

@@ -70,7 +70,7 @@ export const someHead: Head = {
     cursor: { sequenceNumber: '49590338271490256608559692538361571090', subSequence: 0 },
     sinceMs: 1_700_000_000_001,
   },
-  flippedMs: 1_700_000_000_002,
+  committedMs: 1_700_000_000_002,
   previous: {
     planHash: 'fedcba98765432100123456789abcdef',
     base: blobAt('base', 5),

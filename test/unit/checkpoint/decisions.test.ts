@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { leaving } from '../../../core/checkpoint/commit.ts';
 import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
-import { leaving } from '../../../core/checkpoint/publish.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, isCollectable } from '../../../core/checkpoint/retention.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';

@@ -68,8 +68,8 @@ describe('a query place', () => {
   it.each([
     [{ queryUrl: 'https://metrics.example.com', aws: true }, 'does not say its region'],
     [{ queryUrl: READS, region: 'us-east-1' }, 'is in eu-west-1'],
-    [{ queryUrl: READS.replace('https', 'http') }, 'go over https'],
-    [{ queryUrl: 'http://metrics.example.com', aws: true, region: 'a' }, 'go over https'],
+    [{ queryUrl: READS.replace('https', 'http') }, 'need https'],
+    [{ queryUrl: 'http://metrics.example.com', aws: true, region: 'a' }, 'need https'],
     [{ queryUrl: HERE, aws: true }, 'with --query-url'],
   ])('%j is wrong usage', (options, says) => {
     expect(() => queryPlace(options)).toThrow(UsageError);

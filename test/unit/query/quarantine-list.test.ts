@@ -78,7 +78,7 @@ describe('the quarantine listing', () => {
       ...deaf,
       read: (ids) => world.quarantine.read(ids),
       list: async (after, limit) => {
-        // The slice flips and lists between the reads of HEAD and of the index.
+        // The slice commits and lists between the reads of HEAD and of the index.
         if (after === null) await world.deliver(1, 'later');
         return world.quarantine.list(after, limit);
       },

@@ -55,11 +55,11 @@ function differences(
   plan: Plan,
   recount: ShardRecount,
   state: SliceState,
-  putAside: readonly { sequenceNumber: string; reason: string }[] = [...state.quarantined],
+  inQuarantine: readonly { sequenceNumber: string; reason: string }[] = [...state.quarantined],
 ): string[] {
   const found: string[] = [];
   const { counts, watermarkMs, newestMs } = state.progress;
-  const quarantined = putAside.map((each) => [each.sequenceNumber, each.reason]);
+  const quarantined = inQuarantine.map((each) => [each.sequenceNumber, each.reason]);
   const rows = foldedRows(plan, state);
   const compare = (what: string, is: unknown, shouldBe: unknown) => {
     if (JSON.stringify(is) !== JSON.stringify(shouldBe)) {
@@ -92,7 +92,7 @@ const putsAsideLateRecords = (plan: Plan): Plan => ({
   views: plan.views.map((view, index) => (index % 2 === 0 ? { ...view, late: 'side' } : view)),
 });
 
-/** Folds as `fold` does and redrives in between; with `commits` each record is an epoch. Returns what was put aside, too. */
+/** Folds as `fold` does and redrives in between; with `commits` each record is an epoch. Returns what was quarantined, too. */
 function redrive(
   plan: Plan,
   records: readonly LoggedRecord[],
@@ -163,11 +163,11 @@ describe('recountShard', () => {
               .map((each) => [each.sequenceNumber, 'fold-failed']),
           );
           const first = recountShard(plan, records, [], { condemned });
-          const putAside = [...first.quarantined.keys()];
-          fc.pre(putAside.length > 0);
+          const inQuarantine = [...first.quarantined.keys()];
+          fc.pre(inQuarantine.length > 0);
           const redriven = choices.map(({ chosen, afterPercent }) => ({
             afterCount: Math.round((afterPercent * records.length) / 100),
-            sequenceNumber: putAside[chosen % putAside.length] as string,
+            sequenceNumber: inQuarantine[chosen % inQuarantine.length] as string,
             subSequence: 0,
           }));
           const recount = recountShard(plan, records, redriven, { condemned });
@@ -251,7 +251,7 @@ describe('recountShard', () => {
     expect(differences(plan, recount, fold(plan, records))).toEqual([]);
   });
 
-  it('puts aside unread what is condemned', () => {
+  it('quarantines unread what is condemned', () => {
     const plan = planOf({ name: 'p', views: { v: { aggregates: { n: { count: '*' } } } } });
     const condemned = new Map([['1001', 'kills-its-environment']]);
     const recount = recountShard(plan, log({}, {}, {}), [], { condemned });

@@ -73,7 +73,7 @@ const BAD: [reason: string, what: string, data: unknown, detail: RegExp][] = [
 ];
 
 describe('a bad record', () => {
-  it.each(BAD)('is put aside as %s: %s', (reason, _, data, detail) => {
+  it.each(BAD)('is quarantined as %s: %s', (reason, _, data, detail) => {
     const state = foldAll(plan, [good(1), data, good(2)]);
     const original = recordAt(1, data);
     expect(state.progress.counts).toEqual({
@@ -208,7 +208,7 @@ describe('late records', () => {
     expect(rowsOf(state)['update']).toEqual({ 'k@0': [2, 6], 'k@10000': [1, 1] });
   });
 
-  it('are put aside whole where the view says so', () => {
+  it('are quarantined whole where the view says so', () => {
     const state = foldAll(late, [at('side', 1_000), at('side', 15_000), at('side', 2_000, 5)]);
     expect(state.progress.counts).toMatchObject({ folded: 2, quarantined: 1 });
     expect(state.quarantined.map(({ reason, detail }) => [reason, detail])).toEqual([

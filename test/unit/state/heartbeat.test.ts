@@ -154,7 +154,7 @@ describe('a heartbeat', () => {
     expect(isHeartbeat(bytes(HEARTBEAT_TEXT.replace('heartbeat', 'heartbeaT')))).toBe(false);
   });
 
-  it('that killed its environment is put aside like any record', () => {
+  it('that killed its environment is quarantined like any record', () => {
     const state = emptyState(plan);
     state.fold(beatAt(0, 0), { reason: 'kills-its-environment', detail: '' });
     expect(state.progress.counts).toMatchObject({ heartbeats: 0, quarantined: 1 });

@@ -53,7 +53,7 @@ function correctable(under: typeof plan): RecordDecoder & { lenient: boolean } {
   };
 }
 
-/** Record 1 (id 2) was put aside as a whole; the watermark has passed its window, and the code is better now. */
+/** Record 1 (id 2) was quarantined as a whole; the watermark has passed its window, and the code is better now. */
 function corrected(committed: boolean): SliceState {
   const decoder = correctable(plan);
   const state = emptyState(plan, decoder);
@@ -72,7 +72,7 @@ const BACK = recordAt(1, event(2, 2_000));
 describe.each([
   ['whose entries are in the overlay', false],
   ['whose entries are closed ones of the image', true],
-])('a record that was put aside as a whole, %s', (_, committed) => {
+])('a record that was quarantined as a whole, %s', (_, committed) => {
   it('folds into every view that selects it, whatever their policy for late ones', () => {
     const state = corrected(committed);
     expect(state.redrive(BACK, [])).toEqual({ outcome: 'redriven' });
@@ -123,7 +123,7 @@ describe.each([
   });
 });
 
-describe('a record that was put aside by some views', () => {
+describe('a record that was quarantined by some views', () => {
   const late = recordAt(2, event(9, 3_000));
 
   function withLate(under: typeof plan): SliceState {
@@ -169,7 +169,7 @@ describe('a record that was put aside by some views', () => {
 });
 
 describe('what is not redriven', () => {
-  it('is a record that was never put aside', () => {
+  it('is a record that was never quarantined', () => {
     const state = corrected(true);
     expect(state.redrive(recordAt(0, event(1, 1_000)), [])).toEqual({ outcome: 'not-put-aside' });
     expect(state.redrive(recordAt(7, event(1, 1_000)), [])).toEqual({ outcome: 'not-put-aside' });

@@ -165,7 +165,7 @@ describe('a stream that is older than HEAD', () => {
     await world.rewriteHead({
       status: 'RECOVERING',
       generation: 1,
-      flippedMs: world.clock.nowMs(),
+      committedMs: world.clock.nowMs(),
     });
     const before = await world.head();
     const renamed = { ...world.ports.shards, streamId: async () => '9'.repeat(16) };
@@ -231,7 +231,7 @@ describe('a slice whose shard the stream no longer has', () => {
     await world.rewriteHead({
       status: 'RECOVERING',
       generation: 1,
-      flippedMs: world.clock.nowMs(),
+      committedMs: world.clock.nowMs(),
     });
     const delivery = world.task(gone).deliver(world.batch(10, 20), PLENTY);
     await expect(delivery).rejects.toThrow(HeldFault);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
 import { UNSAVED_BYTES_MAX } from '../../../core/limits.ts';
-import { decideCommit } from '../../../core/task/cadence.ts';
+import { decideAnswer } from '../../../core/task/cadence.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
 const AGE_MS = 10_000;
@@ -16,8 +16,8 @@ async function begun(length = 60): Promise<TaskWorld> {
 
 describe('what an invocation ends with', () => {
   const knobs = { ...DEFAULT_KNOBS, unsavedAgeMsMax: AGE_MS };
-  const FLIPPED_MS = 1_000_000;
-  const at = (ageMs: number) => ({ flippedMs: FLIPPED_MS, nowMs: FLIPPED_MS + ageMs });
+  const COMMITTED_MS = 1_000_000;
+  const at = (ageMs: number) => ({ committedMs: COMMITTED_MS, nowMs: COMMITTED_MS + ageMs });
   const young = { ...at(AGE_MS - 1), unsavedBytes: 0, isRecovering: false };
 
   it.each([
@@ -29,13 +29,13 @@ describe('what an invocation ends with', () => {
     ['checkpoint', 'at the bound of memory', { unsavedBytes: UNSAVED_BYTES_MAX }],
     ['checkpoint', 'in a recovery', { isRecovering: true }],
   ] as const)('%s: %s', (decision, _, facts) => {
-    expect(decideCommit({ ...young, ...facts }, knobs)).toBe(decision);
+    expect(decideAnswer({ ...young, ...facts }, knobs)).toBe(decision);
   });
 
   it.each([0, 1, -1, -30_000, -26 * 3_600_000, 26 * 3_600_000])(
     'checkpoint: always, unless an age was allowed (%s ms since the last)',
     (ageMs) => {
-      expect(decideCommit({ ...young, ...at(ageMs) }, DEFAULT_KNOBS)).toBe('checkpoint');
+      expect(decideAnswer({ ...young, ...at(ageMs) }, DEFAULT_KNOBS)).toBe('checkpoint');
     },
   );
 });
@@ -45,7 +45,7 @@ describe('an invocation that only answers for its batch', () => {
     const world = await begun();
     const [before, blobs] = [await world.head(), await world.allBlobs()];
     const report = await world.task().deliver(world.batch(10, 20), PLENTY);
-    expect(report).toMatchObject({ folded: 10, flips: 0, epoch: 1 });
+    expect(report).toMatchObject({ folded: 10, commits: 0, epoch: 1 });
     const { sequenceNumber, subSequence, arrivalMs } = world.records[19]!;
     expect(await world.head()).toEqual({
       ...before,
@@ -68,11 +68,11 @@ describe('an invocation that only answers for its batch', () => {
     await world.task().deliver(world.batch(10, 20), PLENTY);
     const other = world.task();
     const report = await other.deliver(world.batch(20, 25), PLENTY);
-    expect(report).toMatchObject({ folded: 5, replayed: 10, flips: 0 });
+    expect(report).toMatchObject({ folded: 5, replayed: 10, commits: 0 });
     world.clock.advance(AGE_MS);
     expect(await other.deliver(world.batch(25, 26), PLENTY)).toMatchObject({
       replayed: 0,
-      flips: 1,
+      commits: 1,
     });
     expect(await world.answers(await world.head())).toEqual(world.expected(26));
   });
@@ -82,9 +82,9 @@ describe('an invocation that only answers for its batch', () => {
     const task = world.task();
     await task.deliver(world.batch(10, 20), PLENTY);
     world.clock.advance(AGE_MS - 1);
-    expect(await task.deliver(world.batch(20, 30), PLENTY)).toMatchObject({ flips: 0 });
+    expect(await task.deliver(world.batch(20, 30), PLENTY)).toMatchObject({ commits: 0 });
     world.clock.advance(1);
-    expect(await task.deliver(world.batch(30, 35), PLENTY)).toMatchObject({ flips: 1, epoch: 2 });
+    expect(await task.deliver(world.batch(30, 35), PLENTY)).toMatchObject({ commits: 1, epoch: 2 });
     expect(await world.answers(await world.head())).toEqual(world.expected(35));
   });
 
@@ -93,7 +93,10 @@ describe('an invocation that only answers for its batch', () => {
     const task = world.task();
     await task.deliver(world.batch(10, 20), PLENTY);
     const before = await world.head();
-    expect(await task.deliver(world.batch(12, 20), PLENTY)).toMatchObject({ flips: 0, folded: 0 });
+    expect(await task.deliver(world.batch(12, 20), PLENTY)).toMatchObject({
+      commits: 0,
+      folded: 0,
+    });
     expect(await world.head()).toEqual(before);
   });
 
@@ -123,7 +126,7 @@ describe('an invocation that only answers for its batch', () => {
     });
     const task = world.task({ heads });
     const report = await task.deliver(world.batch(10, 20), PLENTY);
-    expect(report).toMatchObject({ refused: 1, restored: 1, replayed: 5, flips: 0 });
+    expect(report).toMatchObject({ refused: 1, restored: 1, replayed: 5, commits: 0 });
     await task.checkpoint(PLENTY);
     expect(await world.answers(await world.head())).toEqual(world.expected(25));
   });
@@ -140,8 +143,8 @@ describe('an invocation that only answers for its batch', () => {
     }));
     for (const record of large) world.source.append('shardId-000000000000', record);
     const task = world.task();
-    expect(await task.deliver(large.slice(0, 10), PLENTY)).toMatchObject({ flips: 0 });
-    expect(await task.deliver(large.slice(10), PLENTY)).toMatchObject({ flips: 1 });
+    expect(await task.deliver(large.slice(0, 10), PLENTY)).toMatchObject({ commits: 0 });
+    expect(await task.deliver(large.slice(10), PLENTY)).toMatchObject({ commits: 1 });
     expect((await world.head()).counts.quarantined).toBe(19 + world.expectedCounts(10).quarantined);
   });
 });
@@ -152,7 +155,7 @@ describe('a tick', () => {
     await world.task().deliver(world.batch(10, 20), PLENTY);
     const other = world.task();
     world.clock.advance(AGE_MS);
-    expect(await other.tick(PLENTY)).toMatchObject({ replayed: 10, flips: 1, epoch: 2 });
+    expect(await other.tick(PLENTY)).toMatchObject({ replayed: 10, commits: 1, epoch: 2 });
     expect(await world.answers(await world.head())).toEqual(world.expected(20));
   });
 
@@ -162,8 +165,8 @@ describe('a tick', () => {
       const world = await begun();
       await world.task().deliver(world.batch(10, 20), PLENTY);
       world.clock.set(world.clock.nowMs() - backMs);
-      expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 1 });
-      expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 0 });
+      expect(await world.task().tick(PLENTY)).toMatchObject({ commits: 1 });
+      expect(await world.task().tick(PLENTY)).toMatchObject({ commits: 0 });
       expect(await world.answers(await world.head())).toEqual(world.expected(20));
     },
   );
@@ -174,12 +177,12 @@ describe('a tick', () => {
     await task.deliver(world.batch(10, 20), PLENTY);
     const young = await world.head();
     world.clock.advance(AGE_MS - 1);
-    expect(await task.tick(PLENTY)).toMatchObject({ flips: 0 });
+    expect(await task.tick(PLENTY)).toMatchObject({ commits: 0 });
     expect(await world.head()).toEqual(young);
     await task.checkpoint(PLENTY);
     world.clock.advance(10 * AGE_MS);
     const saved = await world.head();
-    expect(await task.tick(PLENTY)).toMatchObject({ flips: 0 });
+    expect(await task.tick(PLENTY)).toMatchObject({ commits: 0 });
     expect(await world.head()).toEqual(saved);
   });
 
@@ -188,7 +191,7 @@ describe('a tick', () => {
     await world.task().deliver(world.batch(0, 10), PLENTY);
     await world.task().deliver(world.batch(10, 60), PLENTY);
     world.clock.advance(AGE_MS);
-    expect(await world.task().tick(PLENTY)).toMatchObject({ replayed: 50, flips: 7 });
+    expect(await world.task().tick(PLENTY)).toMatchObject({ replayed: 50, commits: 7 });
     expect(await world.answers(await world.head())).toEqual(world.expected(60));
   });
 });

@@ -9,7 +9,7 @@ import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
 import { deliverEpochs, expectAll, history, KNOBS } from './fallback-fixture.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
-describe('flips that never were', () => {
+describe('commits that never were', () => {
   /** An owner writes all blobs of the next epoch and dies before HEAD. */
   async function orphan(world: TaskWorld, from: number, to: number): Promise<void> {
     const heads = world.headsThatWrite(async () => {

@@ -145,7 +145,7 @@ describe('the timeline that a fallback begins', () => {
       if (written.length === 1) expect(floor.epoch).toBe(collectBelow);
       if (written.length === 2) {
         const other = await world.task().deliver(world.batch(40, 42), PLENTY);
-        expect(other).toMatchObject({ folded: 0, flips: 0 });
+        expect(other).toMatchObject({ folded: 0, commits: 0 });
       }
       return world.heads.writeHead(item, ifRevision);
     });
@@ -202,7 +202,7 @@ describe('the timeline that a fallback begins', () => {
     expect(await world.task().deliver([], PLENTY)).toMatchObject({ rewoundTo: 5 });
     expect(await world.head()).toMatchObject({ base: { epoch: 2 }, baseCursor: cursor });
     const report = await awake.deliver(world.batch(25, 30), PLENTY);
-    expect(report).toMatchObject({ restored: 0, flips: 1 });
+    expect(report).toMatchObject({ restored: 0, commits: 1 });
     // The floor is made of these two: they must be of one epoch.
     expect(await world.head()).toMatchObject({ base: { epoch: 2 }, baseCursor: cursor });
     await expectAll(world, 1);
@@ -226,7 +226,7 @@ describe('the timeline that a fallback begins', () => {
     await expectAll(world, 1);
   });
 
-  it('lists what the epoch put aside, whose owner died before it did', async () => {
+  it('lists what the epoch quarantined, whose owner died before it did', async () => {
     const { world, heads } = await history(8);
     const last = heads[7]!;
     const there = (await world.quarantine.list(null, 100)).filter((r) => r.epoch === last.epoch);
@@ -242,8 +242,8 @@ describe('the timeline that a fallback begins', () => {
     expect(seen.sort()).toEqual(there.map(quarantineId).sort());
   });
 
-  it('lists what an epoch put aside, of which its own base could be read before its delta', async () => {
-    // A base at each epoch; the history ends with one that put something aside.
+  it('lists what an epoch quarantined, of which its own base could be read before its delta', async () => {
+    // A base at each epoch; the history ends with one that quarantined something.
     const everyEpoch = { chainLengthMax: 1 };
     const whole = await history(9, everyEpoch);
     const [listed] = await whole.world.quarantine.list(null, 1);

@@ -101,7 +101,7 @@ describe('a gap that was closed in part', () => {
     await world.rewriteHead({
       status: 'RECOVERING',
       generation: 7,
-      flippedMs: world.clock.nowMs(),
+      committedMs: world.clock.nowMs(),
     });
     await before.deliver(batchOf(world), PLENTY);
     expect(await world.head()).toMatchObject({ closesGap: false, status: 'RECOVERING' });
@@ -156,7 +156,7 @@ describe('the gap check and clocks', () => {
   it('answers for nothing while a recovery is far behind, though the clock says that it is not', async () => {
     const world = worldOf((index) => 1_000_000 + index * 600_000);
     await warm(world);
-    await world.rewriteHead({ status: 'RECOVERING', generation: 7, flippedMs: 1_000_000 });
+    await world.rewriteHead({ status: 'RECOVERING', generation: 7, committedMs: 1_000_000 });
     world.clock.set(1_000_000);
     const delivery = world.task().deliver(batchOf(world), PLENTY);
     await expect(delivery).rejects.toThrow(HeldFault);

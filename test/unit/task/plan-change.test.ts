@@ -101,7 +101,7 @@ describe('a change of plan', () => {
     const world = await begun();
     const { cursor, epoch } = await world.head();
     const report = await world.task({}, LATER).deliver(world.batch(20, 40), PLENTY);
-    expect(report).toMatchObject({ folded: 20, flips: 2, rewoundTo: null });
+    expect(report).toMatchObject({ folded: 20, commits: 2, rewoundTo: null });
     await expectLater(world, 20, 40);
     const head = await world.head();
     expect(head).toMatchObject({ timeline: 0, planOrdinal: 2, base: { epoch: epoch + 1 } });
@@ -126,9 +126,9 @@ describe('a change of plan', () => {
 
   it('does not wait for a record: a tick does it', async () => {
     const world = await begun();
-    expect(await world.task({}, LATER).tick(PLENTY)).toMatchObject({ flips: 1 });
+    expect(await world.task({}, LATER).tick(PLENTY)).toMatchObject({ commits: 1 });
     await expectLater(world, 20, 20);
-    expect(await world.task({}, LATER).tick(PLENTY)).toMatchObject({ flips: 0 });
+    expect(await world.task({}, LATER).tick(PLENTY)).toMatchObject({ commits: 0 });
   });
 
   it('of a slice that has folded nothing covers everything', async () => {

@@ -99,7 +99,7 @@ describe('others, while a slice is recovered', () => {
     const world = await abandoned();
     const [before, blobs] = [await world.head(), await world.allBlobs()];
     const report = await world.task().deliver(world.batch(35, 50), PLENTY);
-    expect(report).toMatchObject({ folded: 0, flips: 0 });
+    expect(report).toMatchObject({ folded: 0, commits: 0 });
     const { sequenceNumber, subSequence, arrivalMs } = world.records[49]!;
     expect(await world.head()).toEqual({
       ...before,
@@ -139,7 +139,7 @@ describe('others, while a slice is recovered', () => {
     });
     const zombie = world.task({ heads });
     const report = await zombie.deliver(world.batch(10, 50), PLENTY);
-    expect(report).toMatchObject({ refused: 1, flips: 0 });
+    expect(report).toMatchObject({ refused: 1, commits: 0 });
     const head = await world.head();
     expect(head).toMatchObject({ status: 'RECOVERING', generation: 1 });
     expect(head.cursor.sequenceNumber).toBe(world.records[19]!.sequenceNumber);
@@ -215,7 +215,7 @@ describe('a recovery whose owner died', () => {
     await expect(world.task().tick(timeFor(0))).rejects.toThrow(BehindFault);
     const taken = await world.head();
     expect(taken).toMatchObject({ generation: 2, epoch: 3 });
-    expect(await slow.deliver(world.batch(40, 45), PLENTY)).toMatchObject({ flips: 0 });
+    expect(await slow.deliver(world.batch(40, 45), PLENTY)).toMatchObject({ commits: 0 });
     expect(await world.head()).toMatchObject({ status: 'RECOVERING', generation: 2, epoch: 3 });
   });
 });

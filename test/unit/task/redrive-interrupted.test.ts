@@ -9,7 +9,7 @@ import { begun, LATE, type RedriveWorld, strictDecoder, WHOLE } from './redrive-
 import { PLENTY, type TaskWorld } from './task-fixture.ts';
 
 describe('a redrive that was interrupted', () => {
-  it('between the flip and the mark of the request is finished, and folds nothing again', async () => {
+  it('between the commit and the mark of the request is finished, and folds nothing again', async () => {
     const world = await begun();
     const id = await world.requestFor(WHOLE);
     const life = { dead: false };
@@ -40,7 +40,7 @@ describe('a redrive that was interrupted', () => {
       }
       return world.heads.writeHead(item, ifRevision);
     });
-    expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, flips: 1 });
+    expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, commits: 1 });
     expect((await world.outcomeOf(id))?.redriven).toEqual([WHOLE, LATE]);
     expect((await world.head()).counts).toMatchObject({ folded: 11, quarantined: 1 });
   });
@@ -58,12 +58,12 @@ describe('a redrive that was interrupted', () => {
       }
       return world.heads.writeHead(item, ifRevision);
     });
-    expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, flips: 1 });
+    expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, commits: 1 });
     expect((await world.outcomeOf(id))?.redriven).toEqual([WHOLE]);
     await world.expectRedriven([WHOLE], 12, 12);
   });
 
-  it('by a flip that failed leaves nothing', async () => {
+  it('by a commit that failed leaves nothing', async () => {
     const world = await begun();
     await world.requestFor(WHOLE);
     const heads = world.headsThatWrite(async () => {
@@ -91,7 +91,7 @@ describe('a fallback', () => {
     const redriving = await deltaOf(world, 2);
     await world.damage(redriving);
     const report = await world.task().tick(PLENTY);
-    expect(report).toMatchObject({ flips: 0, rewoundTo: null });
+    expect(report).toMatchObject({ commits: 0, rewoundTo: null });
     const again = await world.task().deliver(world.batch(12, 13), PLENTY);
     expect(again.rewoundTo).toBeLessThan(2);
     expect((await world.head()).counts.quarantined).toBeGreaterThan(0);
@@ -139,7 +139,7 @@ describe('a record that cannot be redriven at all', () => {
     const { manifest } = await load(smallPlan, await world.head(), world.blobs);
     await world.damage(manifest.runs[0]!);
     const id = await world.requestFor(WHOLE);
-    expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 0, rewoundTo: null });
+    expect(await world.task().tick(PLENTY)).toMatchObject({ commits: 0, rewoundTo: null });
     expect((await world.outcomeOf(id))?.refused).toEqual([
       expect.stringMatching(`^${WHOLE}: .*cannot be read`),
     ]);

@@ -17,7 +17,7 @@ describe('a redriven record', () => {
     const world = await begun();
     const before = await world.head();
     const id = await world.requestFor(WHOLE);
-    expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 1, folded: 0, replayed: 0 });
+    expect(await world.task().tick(PLENTY)).toMatchObject({ commits: 1, folded: 0, replayed: 0 });
     expect(await world.outcomeOf(id)).toEqual({ redriven: [WHOLE], refused: [] });
     const head = await world.head();
     expect(head.counts).toEqual({ ...before.counts, folded: 8, quarantined: 2 });
@@ -95,7 +95,7 @@ describe('a request', () => {
       'no id at all',
       world.idOf(WHOLE, 7),
     ]);
-    expect(await world.task().tick(PLENTY)).toMatchObject({ flips: 0 });
+    expect(await world.task().tick(PLENTY)).toMatchObject({ commits: 0 });
     const { done } = await world.requestOf(id);
     expect(done?.redriven).toEqual([]);
     expect(done?.refused.map(({ reason }) => reason)).toEqual([
@@ -226,7 +226,7 @@ describe('the same record, asked for again', () => {
     await world.expectRedriven([WHOLE, LATE], Math.max(10, 9 + epochs));
   });
 
-  it.each([0, 1, 5])('is found %i bases after it was put aside', async (bases) => {
+  it.each([0, 1, 5])('is found %i bases after it was quarantined', async (bases) => {
     const world = await begun({ runFanIn: 2 });
     for (let base = 0; base < bases; base++) await world.task().checkpoint(PLENTY);
     const id = await world.requestFor(WHOLE, LATE);

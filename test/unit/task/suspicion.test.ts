@@ -1,4 +1,4 @@
-/** Records that kill their environment, and records whose folding throws: found, put aside, and nothing else with them. */
+/** Records that kill their environment, and records whose folding throws: found, quarantined, and nothing else with them. */
 import { describe, expect, it } from 'vitest';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
@@ -71,13 +71,13 @@ async function untilAnswered(
 /** All of the log is folded, but for these records, which are in the quarantine for this reason. */
 async function expectPutAside(
   world: TaskWorld,
-  putAside: readonly number[],
+  inQuarantine: readonly number[],
   reason: 'kills-its-environment' | 'fold-failed',
   count = LENGTH,
 ): Promise<void> {
   const state = emptyState(smallPlan);
   for (const [index, record] of world.batch(0, count).entries()) {
-    state.fold(record, putAside.includes(index) ? { reason, detail: '' } : null);
+    state.fold(record, inQuarantine.includes(index) ? { reason, detail: '' } : null);
   }
   const head = await world.head();
   expect(head.counts).toEqual(state.progress.counts);
@@ -85,13 +85,13 @@ async function expectPutAside(
   expect(await world.answers(head)).toEqual(textOf(state));
   const listed = await world.quarantine.list(null, 1_000);
   expect(listed.map((record) => [record.sequenceNumber, record.reason])).toEqual(
-    putAside.map((index) => [world.records[index]!.sequenceNumber, reason]),
+    inQuarantine.map((index) => [world.records[index]!.sequenceNumber, reason]),
   );
 }
 
 describe('a record that kills its environment', () => {
   it.each([0, 1, 7, 8, 31, 58, 59])(
-    'is put aside alone, wherever it lies in its batch: at %i',
+    'is quarantined alone, wherever it lies in its batch: at %i',
     async (at) => {
       const world = new TaskWorld(soundLog());
       const deaths = await untilAnswered(world, [at], (task) =>
@@ -160,11 +160,11 @@ describe('an innocent death', () => {
     const task = world.mortalTask(life, { decoder: killing(life, 30) });
     await expect(task.deliver(world.records, PLENTY)).rejects.toThrow(Crash);
     const report = await world.task().deliver(world.records, PLENTY);
-    expect(report).toMatchObject({ folded: LENGTH, flips: 1 });
+    expect(report).toMatchObject({ folded: LENGTH, commits: 1 });
     await expectPutAside(world, [], 'kills-its-environment');
   });
 
-  it('while the epoch is stored puts nothing aside, however often', async () => {
+  it('while the epoch is stored quarantines nothing, however often', async () => {
     const world = new TaskWorld(soundLog());
     let left = 20;
     const dying = (life: Life): Partial<TaskPorts> => {
@@ -189,7 +189,7 @@ describe('an innocent death', () => {
     await expectPutAside(world, [], 'kills-its-environment');
   });
 
-  it('where nothing is folded puts nothing aside, however often', async () => {
+  it('where nothing is folded quarantines nothing, however often', async () => {
     for (const what of ['checkpoint', 'recover'] as const) {
       const world = new TaskWorld(soundLog());
       await world.task().deliver(world.batch(0, 10), PLENTY);
@@ -209,7 +209,7 @@ describe('an innocent death', () => {
 });
 
 describe('an orderly fault', () => {
-  it('is no death: it leaves no note where it was, and puts nothing aside', async () => {
+  it('is no death: it leaves no suspicion where it was, and quarantines nothing', async () => {
     const world = new TaskWorld(soundLog());
     const heads = world.headsThatWrite(async () => {
       throw new TransientFault('throttled');
@@ -252,7 +252,7 @@ describe('an orderly fault', () => {
 
 describe('a record whose folding throws', () => {
   it.each([[[0]], [[30]], [[59]], [[3, 4, 5]], [[1, 11, 21, 31, 41]]])(
-    'is put aside in the same invocation, and its neighbours count once: %j',
+    'is quarantined in the same invocation, and its neighbours count once: %j',
     async (ids) => {
       const world = new TaskWorld(soundLog());
       const report = await world
@@ -281,7 +281,7 @@ describe('a record whose folding throws', () => {
     await expectPutAside(world, ids, 'fold-failed');
   });
 
-  it('is put aside in a replay too', async () => {
+  it('is quarantined in a replay too', async () => {
     const world = new TaskWorld(soundLog(), { replayChunkRecords: 7 });
     await world.task().deliver(world.batch(0, 10), PLENTY);
     await world.deliverOnly(50);

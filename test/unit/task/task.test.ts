@@ -28,7 +28,7 @@ describe('a delivery', () => {
       possibleGap: null,
       replayed: 0,
       restored: 1,
-      flips: 1,
+      commits: 1,
       refused: 0,
       quarantined: world.expectedCounts(20).quarantined,
       late: world.expectedCounts(20).late,
@@ -65,14 +65,14 @@ describe('a delivery', () => {
     const world = new TaskWorld(20);
     await world.task().deliver(world.records, PLENTY);
     const report = await world.task().deliver(world.records.slice(3, 9), PLENTY);
-    expect(report).toMatchObject({ folded: 0, flips: 0, epoch: 1 });
+    expect(report).toMatchObject({ folded: 0, commits: 0, epoch: 1 });
     expect(await world.head()).toMatchObject({ revision: 2 });
   });
 
   it('of nothing creates HEAD at the beginning of the shard, and no more', async () => {
     const world = new TaskWorld(0);
     const report = await world.task().deliver([], PLENTY);
-    expect(report).toMatchObject({ flips: 0, epoch: 0 });
+    expect(report).toMatchObject({ commits: 0, epoch: 0 });
     expect(await world.head()).toMatchObject({ epoch: 0, revision: 1, delta: null });
   });
 
@@ -117,6 +117,7 @@ describe('a batch that does not follow what HEAD holds', () => {
     }));
     await task.deliver(late.slice(0, 10), PLENTY);
     await task.deliver(late.slice(20), PLENTY);
+    world.records.splice(0, 40, ...late);
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
 
@@ -186,7 +187,7 @@ describe('a replay', () => {
     await world.task().deliver(world.records.slice(0, 10), PLENTY);
     await world.deliverOnly(30);
     const report = await world.task().deliver(world.records.slice(30), PLENTY);
-    expect(report).toMatchObject({ folded: 10, replayed: 20, flips: 4 });
+    expect(report).toMatchObject({ folded: 10, replayed: 20, commits: 4 });
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
 
@@ -275,7 +276,7 @@ describe('a checkpoint on request', () => {
     const task = world.task();
     await task.deliver(world.records, PLENTY);
     const report = await task.checkpoint(PLENTY);
-    expect(report).toMatchObject({ folded: 0, flips: 1, epoch: 2 });
+    expect(report).toMatchObject({ folded: 0, commits: 1, epoch: 2 });
     const head = await world.head();
     expect(head).toMatchObject({ chainLength: 0, chainBytes: 0, base: { epoch: 2 } });
     expect(await world.answers(head)).toEqual(world.expected(30));
@@ -293,7 +294,7 @@ describe('a checkpoint on request', () => {
     const world = new TaskWorld(30);
     await world.task().deliver(world.records.slice(0, 10), PLENTY);
     await world.deliverOnly(30);
-    expect(await world.task().checkpoint(PLENTY)).toMatchObject({ replayed: 20, flips: 1 });
+    expect(await world.task().checkpoint(PLENTY)).toMatchObject({ replayed: 20, commits: 1 });
     expect(await world.answers(await world.head())).toEqual(world.expected(30));
   });
 });
@@ -307,7 +308,7 @@ describe('two owners of one slice', () => {
       const task = tasks[(index / 2) % 2] as (typeof tasks)[0];
       const report = await task.deliver(world.records.slice(index, index + 2), PLENTY);
       restored += report.restored;
-      expect(report).toMatchObject({ folded: 2, replayed: 0, flips: 1 });
+      expect(report).toMatchObject({ folded: 2, replayed: 0, commits: 1 });
     }
     // One each: the first when the slice was empty, the second at its first delivery.
     expect(restored).toBe(2);
@@ -315,7 +316,7 @@ describe('two owners of one slice', () => {
     expect(await world.answers(await world.head())).toEqual(world.expected(200));
   });
 
-  it('that race for one flip both end with the whole batch', async () => {
+  it('that race for one commit both end with the whole batch', async () => {
     const world = new TaskWorld(40);
     const tasks = [world.task(), world.task()] as const;
     await tasks[0].deliver(world.records.slice(0, 10), PLENTY);
@@ -345,7 +346,7 @@ describe('two owners of one slice', () => {
     });
     const other = world.task({ heads });
     const report = await other.deliver(world.records.slice(10, 20), PLENTY);
-    expect(report).toMatchObject({ refused: 1, restored: 1, replayed: 5, flips: 1 });
+    expect(report).toMatchObject({ refused: 1, restored: 1, replayed: 5, commits: 1 });
     expect(await world.answers(await world.head())).toEqual(world.expected(25));
   });
 
@@ -359,7 +360,7 @@ describe('two owners of one slice', () => {
     });
     const delivery = world.task({ heads }).deliver(world.records, PLENTY);
     await expect(delivery).rejects.toThrow(TransientFault);
-    await expect(delivery).rejects.toThrow(/HEAD moved under 3 flips in a row/);
+    await expect(delivery).rejects.toThrow(/HEAD moved under 3 commits in a row/);
     expect(writes).toBe(3);
     expect((await world.head()).epoch).toBe(0);
   });
@@ -376,7 +377,7 @@ describe('two owners of one slice', () => {
         if (index < 50 - slept * 5) await sleeper.deliver(batch, PLENTY);
       }
       const report = await sleeper.deliver(world.records.slice(50), PLENTY);
-      expect(report).toMatchObject({ folded: 10, flips: 1 });
+      expect(report).toMatchObject({ folded: 10, commits: 1 });
       restored.push(report.restored);
       expect(await world.answers(await world.head())).toEqual(world.expected(60));
     }
@@ -413,7 +414,7 @@ describe('a HEAD that this code may not write', () => {
 });
 
 describe('a lost answer', () => {
-  it.each(['applied', 'not applied'])('of a flip that was %s makes one epoch', async (what) => {
+  it.each(['applied', 'not applied'])('of a commit that was %s makes one epoch', async (what) => {
     const world = new TaskWorld(20);
     let armed = true;
     const heads = world.headsThatWrite(async (item, ifRevision) => {
@@ -426,7 +427,7 @@ describe('a lost answer', () => {
       throw new TransientFault('no answer');
     });
     const report = await world.task({ heads }).deliver(world.records, PLENTY);
-    expect(report).toMatchObject({ flips: 1, refused: 0, epoch: 1 });
+    expect(report).toMatchObject({ commits: 1, refused: 0, epoch: 1 });
     expect(await world.answers(await world.head())).toEqual(world.expected(20));
   });
 });
@@ -508,7 +509,7 @@ const brokenIndex: QuarantineIndex = {
 };
 
 describe('the quarantine index', () => {
-  it('lists what an epoch put aside, written again by the next owner after a crash', async () => {
+  it('lists what an epoch quarantined, written again by the next owner after a crash', async () => {
     const world = new TaskWorld(60);
     const failed = world.task({ quarantine: brokenIndex }).deliver(world.records, PLENTY);
     await expect(failed).rejects.toThrow(TransientFault);
@@ -530,7 +531,7 @@ describe('the quarantine index', () => {
     }
   });
 
-  it('holds up the next flip until it has taken what the last one put aside', async () => {
+  it('holds up the next commit until it has taken what the last one quarantined', async () => {
     const world = new TaskWorld(80);
     await world.task().deliver(world.records.slice(0, 40), PLENTY);
     const before = await world.head();

@@ -165,8 +165,8 @@ describe('simulate', () => {
     const [a, b] = [await simulate(orders({}), options), await simulate(orders({}), options)];
     expect(a).toEqual(b);
     expect(a.sizes.map((each) => each.records).reduce((x, y) => x + y)).toBe(300);
-    for (const { flips, deltaBytes, entriesMax, stateBytesMax } of a.sizes) {
-      expect(Math.min(flips, deltaBytes, entriesMax, stateBytesMax)).toBeGreaterThan(0);
+    for (const { commits, deltaBytes, entriesMax, stateBytesMax } of a.sizes) {
+      expect(Math.min(commits, deltaBytes, entriesMax, stateBytesMax)).toBeGreaterThan(0);
     }
     expect(a.text).toMatch(/300 records, 2 shards, seed 7\n\nNothing was found/);
     const other = await simulate(orders({}), { ...options, seeds: [8] });

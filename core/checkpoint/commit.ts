@@ -1,11 +1,11 @@
 /**
- * Publishing a checkpoint: delta, base and run become durable under names that no one else can use; then HEAD flips
+ * Committing a checkpoint: delta, base and run become durable under names that no one else can use; then HEAD commits
  * under its revision; then what follows from the delta alone.
  *
  *   1 run ─ 2 base ─ 3 delta ─ 4 HEAD ─ 5 quarantine index ─ 6 collect
  *
  * A crash before 4 leaves orphans, which go when the floor passes their epoch. After 4 the checkpoint exists: a crash
- * before 5 is made up for by the next owner before its own flip; a crash before 6 by the next compaction.
+ * before 5 is made up for by the next owner before its own commit; a crash before 6 by the next compaction.
  */
 import { assert } from '../assert.ts';
 import { beginningNow } from '../elapsed.ts';
@@ -32,7 +32,7 @@ import type { BlobReference } from './names.ts';
 import { decideFloor, decidePrevious } from './retention.ts';
 import { encodeRun, RunReader } from './run.ts';
 
-export interface PublishPorts {
+export interface CommitPorts {
   readonly heads: CheckpointStore;
   readonly blobs: BlobStores;
   readonly clock: Clock;
@@ -40,8 +40,8 @@ export interface PublishPorts {
   readonly knobs: Knobs;
 }
 
-/** A memory that a flip can be built on: `state` is the fold up to its position, on top of the epoch of `head`. */
-export interface FlipBasis {
+/** A memory that a commit can be built on: `state` is the fold up to its position, on top of the epoch of `head`. */
+export interface CommitBasis {
   readonly head: Head;
   readonly state: SliceState;
   readonly manifest: Manifest;
@@ -51,7 +51,7 @@ export interface FlipBasis {
   readonly closesGap: boolean;
 }
 
-export interface FlipRequest {
+export interface CommitRequest {
   /** A base, whether or not the chain is long. */
   readonly base: boolean;
   /** The slice goes over to this plan, which is that of the state. */
@@ -60,7 +60,7 @@ export interface FlipRequest {
   readonly requestsDone?: readonly string[];
 }
 
-export type FlipOutcome =
+export type CommitOutcome =
   | {
       readonly outcome: 'applied';
       readonly head: Head;
@@ -82,11 +82,11 @@ interface EpochName {
 const PREDECESSORS_BEFORE_BASE = 16;
 
 /** Writes epoch + 1. The state's overlay is neither committed nor dropped: that is up to the outcome. */
-export async function publish(
-  basis: FlipBasis,
-  ports: PublishPorts,
-  request: FlipRequest,
-): Promise<FlipOutcome> {
+export async function commit(
+  basis: CommitBasis,
+  ports: CommitPorts,
+  request: CommitRequest,
+): Promise<CommitOutcome> {
   const { head, state, chain } = basis;
   const { plan } = state.image;
   const nowMs = ports.clock.nowMs();
@@ -126,8 +126,8 @@ export async function publish(
   const generation = switches ? head.generation + 1 : head.generation;
   const from = { ...head, generation, planOrdinal, planHash: plan.hash, previous };
   const next = nextHead({ ...basis, head: from }, delta, written?.base ?? null, nowMs, ports.knobs);
-  const flip = await writeHead(head, next, ports.heads);
-  if (flip.outcome === 'refused') return flip;
+  const commit = await writeHead(head, next, ports.heads);
+  if (commit.outcome === 'refused') return commit;
   return {
     outcome: 'applied',
     head: next,
@@ -158,7 +158,7 @@ export function predecessorsOf(
 }
 
 function nextHead(
-  { head, state, arrivalMs, closesGap }: FlipBasis,
+  { head, state, arrivalMs, closesGap }: CommitBasis,
   delta: BlobReference,
   base: BlobReference | null,
   nowMs: number,
@@ -192,16 +192,16 @@ function nextHead(
     base: base ?? head.base,
     baseCursor: base === null ? head.baseCursor : position,
     delta,
-    flippedMs: nowMs,
+    committedMs: nowMs,
     previous,
   };
 }
 
 async function writeBase(
   decision: CompactionDecision,
-  basis: FlipBasis,
+  basis: CommitBasis,
   name: EpochName,
-  ports: PublishPorts,
+  ports: CommitPorts,
 ): Promise<{ base: BlobReference; manifest: Manifest; byteLength: number } | null> {
   if (decision === 'delta') return null;
   const { sliceId } = basis.head;
@@ -215,9 +215,9 @@ async function writeBase(
 
 /** The closed entries since the last base, with those of runs whose turn it is to be merged, as one new run. */
 async function writeRun(
-  { head, state, manifest }: FlipBasis,
+  { head, state, manifest }: CommitBasis,
   name: EpochName,
-  { blobs, knobs }: PublishPorts,
+  { blobs, knobs }: CommitPorts,
 ): Promise<Manifest> {
   const { sliceId, collectBelow } = head;
   const absorbed = manifest.absorbed.filter(({ epoch }) => epoch > collectBelow);
