@@ -49,6 +49,8 @@ describe('cdk synth', () => {
     // What is committed is what is deployed.
     expect(locked).not.toBeNull();
     expect(lockText(EXAMPLE)).toBe(locked);
+    const { pipelines } = JSON.parse(locked ?? '');
+    expect(pipelines['dev/flights'].pipeline).toEqual(pipelines['prod/flights'].pipeline);
 
     const again = run(process.execPath, ['infra/app.ts'], {
       CDK_OUTDIR: join(folder, 'again'),
