@@ -6,8 +6,16 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 import { printable } from './printable.ts';
 
-/** A number that is not exact is marked as such. Keys come as text (`keyText`): they are no amounts. */
-export type Cell = string | number | null | { readonly approximately: number };
+/**
+ * A number that is not exact is marked with ≈, one that lacks earlier records with *. Keys come as text (`keyText`): they are
+ * no amounts.
+ */
+export type Cell =
+  | string
+  | number
+  | null
+  | { readonly approximately: number }
+  | { readonly partial: number };
 
 export interface TableOptions {
   /** Columns of the terminal; absent where the table does not go to one. */
@@ -74,7 +82,9 @@ export function shortTime(iso: string): string {
 function cellText(cell: Cell | undefined): string {
   if (cell === null || cell === undefined) return '–';
   if (typeof cell === 'number') return numberText(cell);
-  return typeof cell === 'string' ? printable(cell) : `≈ ${numberText(cell.approximately)}`;
+  if (typeof cell === 'string') return printable(cell);
+  if ('partial' in cell) return `${numberText(cell.partial)}*`;
+  return `≈ ${numberText(cell.approximately)}`;
 }
 
 /** Widths that fit the terminal, as far as texts can give way: the widest first, and numbers never. */

@@ -25,7 +25,7 @@ export function backupCommand(): Command {
       }
       const { pipeline, path, folded, tookMs } = report;
       console.log(
-        `backed up pipeline ${pipeline} to ${path} in ${tookMs} ms: ${folded.toLocaleString('en-US')} records in checkpoints, and all that were acknowledged before it began\n  start from it with: tidemark dev --data ${to}`,
+        `backed up pipeline ${pipeline} to ${path} in ${tookMs} ms: ${folded.toLocaleString('en-US')} records in checkpoints, and all that were acknowledged before it began\n  start from it with: npx tidemark dev --data ${to} --pipeline FILE`,
       );
     });
 }

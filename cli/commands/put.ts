@@ -250,7 +250,7 @@ function report(run: PutRun, stream: string, { key, json }: PutOptions): void {
   }
   if (after.length > 0) {
     console.log(
-      `they are all in an answer to: tidemark query VIEW ${after.map((a) => `--after ${a}`).join(' ')}`,
+      `wait for them with: tidemark query VIEW ${after.map((a) => `--after ${a}`).join(' ')}\ntidemark quarantine lists those that could not be processed`,
     );
   }
 }

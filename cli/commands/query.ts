@@ -31,12 +31,15 @@ interface Row {
   readonly closed: boolean;
   readonly values: Readonly<Record<string, unknown>>;
   readonly inexact?: readonly string[];
+  /** Aggregates that were added later and lack earlier records of the window. */
+  readonly partial?: readonly string[];
 }
 
 interface ViewAnswer {
   readonly view: string;
   readonly watermark: string | null;
   readonly complete: boolean;
+  readonly wholeSince?: Readonly<Record<string, string | null>>;
   readonly reached: boolean;
   readonly rows: readonly Row[];
   readonly next: string | null;
@@ -58,7 +61,7 @@ export function queryCommand(): Command {
     .option('--end <time>', 'windows before this time')
     .option('--prefix <text>', 'rows whose key begins with this text')
     .option('--order <aggregate>', 'by an aggregate; -NAME for the largest first')
-    .option('--limit <n>', 'rows of one answer', wholeNumber(1, 10_000))
+    .option('--limit <n>', 'rows of one answer, up to 10,000 (default 100)', wholeNumber(1, 10_000))
     .option('--next <token>', 'go on where an answer ended')
     .option('--after <shard:sequence>', 'wait until this record is in; may repeat', collect)
     .addOption(queryUrlOption())
@@ -66,6 +69,9 @@ export function queryCommand(): Command {
     .addOption(regionOption())
     .addOption(jsonOption())
     .action(async (view: string | undefined, options: QueryOptions) => {
+      if (view === undefined && options.next !== undefined) {
+        throw new UsageError('--next goes on with a view: name the view and its other options too');
+      }
       if (view === undefined) await listViews(options);
       else await queryView(view, options);
     });
@@ -130,8 +136,21 @@ function describeAnswer(answer: ViewAnswer): string {
   ]);
   const headings = [...keys, ...windows, ...values.map(({ heading }) => heading)];
   const table = formatTable(headings, rows, TERMINAL);
-  const more = answer.next === null ? [] : [`more with --next ${answer.next}`];
-  return [heading, table, ...more].join('\n');
+  const more =
+    answer.next === null ? [] : [`for the next page add to this command: --next ${answer.next}`];
+  return [heading, table, ...wholeLines(answer), ...more].join('\n');
+}
+
+/** What the marks of partial values mean. */
+function wholeLines({ rows, wholeSince = {} }: ViewAnswer): string[] {
+  if (!rows.some(({ partial }) => partial !== undefined)) return [];
+  return Object.entries(wholeSince).map(([aggregate, since]) => {
+    const from =
+      since === null
+        ? 'not known to be whole yet'
+        : `whole for windows from ${shortTime(since)} on`;
+    return `* ${aggregate} was added later: ${from}`;
+  });
 }
 
 interface ValueColumn {
@@ -151,10 +170,11 @@ function valueColumns({ values }: Row): ValueColumn[] {
   );
 }
 
-function valueCell({ values, inexact }: Row, { aggregate, rank }: ValueColumn): Cell {
+function valueCell({ values, inexact, partial }: Row, { aggregate, rank }: ValueColumn): Cell {
   const whole = values[aggregate];
   const value = rank === null ? whole : (whole as Readonly<Record<string, unknown>>)[rank];
   if (value === null || value === undefined) return null;
   if (typeof value !== 'number') return keyText(value);
+  if (partial?.includes(aggregate)) return { partial: value };
   return inexact?.includes(aggregate) ? { approximately: value } : value;
 }
