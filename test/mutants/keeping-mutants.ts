@@ -1,57 +1,52 @@
 /**
  * Faults of what is kept and for how long, of going back, and of what readers are told.
  */
-import { GARBLED_BLOCKS } from '../sim/fixed-scenarios.ts';
+import {
+  DAMAGE_BESIDE_ORPHANS,
+  GARBLED_BLOCKS,
+  ROLLBACK_AFTER_BASES,
+  SLOW_READERS,
+  VIEW_THAT_BEGINS_AGAIN,
+} from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 export const KEEPING_MUTANTS: readonly Mutant[] = [
-  mutant(
-    'the floor moves without its grace',
-    'unexpected problem|unreadable state|MissingBlob|CorruptStateFault|wrong answer',
-    'core/checkpoint/retention.ts',
-    'if (isNeeded || !hasSurelyPassed(floor.sinceMs, graceMs, nowMs)) {',
-    'if (isNeeded || graceMs < 0) {',
-  ),
-  mutant(
-    'what a rollback goes on from is not kept',
-    'a rollback lost what came since|CorruptStateFault|ReplayGapFault',
-    'core/checkpoint/retention.ts',
-    'const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);',
-    'const isNeeded = false;',
-  ),
-  mutant(
-    'the stream may be trimmed up to the newest base',
-    'CorruptStateFault|ReplayGapFault|stuck',
-    'core/checkpoint/retention.ts',
-    'return { collectBelow: floor.epoch, replayFrom: floor.cursor, floor: next };',
-    'return { collectBelow: floor.epoch, replayFrom: next.cursor, floor: next };',
-  ),
-  mutant(
-    'absorbed runs go at once',
-    'unexpected problem|unreadable state|sound runs are called damaged|wrong answer',
-    'core/checkpoint/retention.ts',
-    'return !manifest.absorbed.some(({ run, epoch }) => sameBlob(run, name) && epoch > collectBelow);',
-    'return manifest !== null;',
-  ),
-  mutant(
-    'the pending floor outlives its timeline',
-    'CorruptStateFault|unreadable state|MissingBlob|InvariantFault',
-    'core/checkpoint/rewind.ts',
-    '    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },\n',
-    '',
-  ),
-  mutant(
-    'a commit that never was may be gone back to',
-    'wrong state|InvariantFault|unreadable state|wrong answer|wrong request',
-    'core/checkpoint/fallback.ts',
-    'deltas.set(blobKey(sliceId, known.reference), known);',
-    'deltas.set(blobKey(sliceId, known.reference), known);\n    candidates.set(blobKey(sliceId, known.reference), known.reference);',
-  ),
+  {
+    ...mutant(
+      'the floor moves without its grace',
+      'unexpected problem|unreadable state|MissingBlob|CorruptStateFault|wrong answer',
+      'core/checkpoint/retention.ts',
+      'if (isNeeded || !hasSurelyPassed(floor.sinceMs, graceMs, nowMs)) {',
+      'if (isNeeded || graceMs < 0) {',
+    ),
+    scenario: SLOW_READERS,
+  },
+  {
+    ...mutant(
+      'what a rollback goes on from is not kept',
+      'a rollback lost what came since|CorruptStateFault|ReplayGapFault|InvariantFault',
+      'core/checkpoint/retention.ts',
+      'const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);',
+      'const isNeeded = false;',
+    ),
+    scenario: ROLLBACK_AFTER_BASES,
+  },
+
+  {
+    ...mutant(
+      'a commit that never was may be gone back to',
+      'wrong state|InvariantFault|unreadable state|wrong answer|wrong request',
+      'core/checkpoint/fallback.ts',
+      'deltas.set(blobKey(sliceId, known.reference), known);',
+      'deltas.set(blobKey(sliceId, known.reference), known);\n    candidates.set(blobKey(sliceId, known.reference), known.reference);',
+    ),
+    scenario: DAMAGE_BESIDE_ORPHANS,
+  },
   mutant(
     "closed entries stay in an owner's memory beside their run",
     'wrong state',
     'core/task/committer.ts',
-    'if (commit.compacted) state.image.forgetClosed();',
+    'if (written.compacted) state.image.forgetClosed();',
     '',
   ),
   mutant(
@@ -85,13 +80,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) <= 0;',
     'const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) < 0;',
   ),
-  mutant(
-    'runs of a view that began again are read too',
-    'wrong answer|wrong state',
-    'core/query/view-rows.ts',
-    'manifest.runs.filter(({ epoch }) => epoch >= life.since);',
-    'manifest.runs.filter(({ epoch }) => epoch >= 0);',
-  ),
+
   mutant(
     'windows that begin at `end` are answered too',
     'wrong answer',
@@ -120,13 +109,16 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'const lastEndMs = windows.endOf(windows.startOf(endMs - 1));',
     'const lastEndMs = endMs;',
   ),
-  mutant(
-    'an answer is complete from `start` on, in the middle of a window',
-    'wrong answer',
-    'core/query/view-answer.ts',
-    '(firstStartMs < startMs ? windows.endOf(firstStartMs) : firstStartMs) >= fromMs',
-    'startMs >= fromMs - 20_000',
-  ),
+  {
+    ...mutant(
+      'an answer is complete from `start` on, in the middle of a window',
+      'wrong answer',
+      'core/query/view-answer.ts',
+      '(firstStartMs < startMs ? windows.endOf(firstStartMs) : firstStartMs) >= fromMs',
+      'startMs >= fromMs - 20_000',
+    ),
+    scenario: VIEW_THAT_BEGINS_AGAIN,
+  },
   mutant(
     'an answer that could not read everything is complete',
     'wrong answer',

@@ -103,13 +103,6 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'memory.head.timeline === head.timeline) {',
   ),
   mutant(
-    'a reader takes results that are newer than its snapshot',
-    'wrong answer|unexpected problem',
-    'core/query/slice-reader.ts',
-    'if (this.#snapshot === null || delta?.epoch !== epoch) return null;',
-    'if (this.#snapshot === null || delta === null) return null;',
-  ),
-  mutant(
     'a heartbeat counts without the idle bound',
     'wrong state',
     'core/state/fold.ts',

@@ -7,7 +7,9 @@ import {
   GAP_IN_A_LOST_RACE,
   GAP_IN_PARTS,
   RECOVERY_WITHOUT_OWNER,
+  REDRIVES_AND_AGAIN,
   REDRIVES_THAT_KILL,
+  ROLLBACK_AFTER_BASES,
 } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
@@ -52,26 +54,22 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     ),
     scenario: GAP_IN_A_LOST_RACE,
   },
-  mutant(
-    'a gap is closed by its first chunk',
-    'wrong state',
-    'core/task/catch-up.ts',
-    'if (reachedFirst) break;',
-    'if (reachedFirst || between.length > 0) break;',
-  ),
+  {
+    ...mutant(
+      'a gap is closed by its first chunk',
+      'wrong state',
+      'core/task/catch-up.ts',
+      'if (reachedFirst) break;',
+      'if (reachedFirst || between.length > 0) break;',
+    ),
+    scenario: GAP_IN_PARTS,
+  },
   mutant(
     'with no unsaved age allowed, some batches are only answered for',
     'answered without a checkpoint|stale',
     'core/task/cadence.ts',
     "return isDue ? 'checkpoint' : 'deliver';",
     "return isDue && facts.nowMs > facts.committedMs ? 'checkpoint' : 'deliver';",
-  ),
-  mutant(
-    'a recovery answers and completes no epoch',
-    'stuck|no end|stale',
-    'core/task/cadence.ts',
-    'if (facts.isRecovering || ',
-    'if (',
   ),
   mutant(
     'a tick does not save what has waited too long',
@@ -137,7 +135,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   },
   mutant(
     'what a timeline before this one redrove is not done again',
-    'wrong request|wrong state',
+    'wrong request|wrong state|no answer: requests',
     'core/task/redrive.ts',
     'if (done === null || done.timeline !== head.timeline) open.push(request);',
     'if (done === null) open.push(request);',
@@ -149,20 +147,26 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'return open.length > 0 || this.#isUnsavedTooLong(head);',
     'return this.#isUnsavedTooLong(head);',
   ),
-  mutant(
-    'the id of a redriven record is not kept',
-    'wrong state',
-    'core/state/fold.ts',
-    "if (outcome === 'folded') this.#keepId(timeMs, overlay);",
-    "if (outcome !== 'folded') this.#keepId(timeMs, overlay);",
-  ),
-  mutant(
-    'a redrive moves the watermark',
-    'wrong state',
-    'core/state/fold.ts',
-    'progress.newestMs = Math.max(progress.newestMs, boundedMs);',
-    'progress.newestMs = Math.max(progress.newestMs, boundedMs);\n      progress.watermarkMs = Math.max(progress.watermarkMs, timeMs);',
-  ),
+  {
+    ...mutant(
+      'the id of a redriven record is not kept',
+      'wrong state',
+      'core/state/fold.ts',
+      "if (outcome === 'folded') this.#keepId(timeMs, overlay);",
+      "if (outcome !== 'folded') this.#keepId(timeMs, overlay);",
+    ),
+    scenario: REDRIVES_AND_AGAIN,
+  },
+  {
+    ...mutant(
+      'a redrive moves the watermark',
+      'wrong state',
+      'core/state/fold.ts',
+      'progress.newestMs = Math.max(progress.newestMs, boundedMs);',
+      'progress.newestMs = Math.max(progress.newestMs, boundedMs);\n      progress.watermarkMs = Math.max(progress.watermarkMs, progress.newestMs);',
+    ),
+    scenario: REDRIVES_AND_AGAIN,
+  },
   mutant(
     'a partly folded record counts as redriven whole',
     'wrong state',
@@ -184,13 +188,16 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'const countedFromMs = Math.max(timeMs, watermarkMs);',
     'const countedFromMs = Math.min(timeMs, watermarkMs);',
   ),
-  mutant(
-    'code of a plan that is not active goes on',
-    'wrong state|a rollback lost what came since|wrong answer|no end|stuck|unreadable state|InvariantFault',
-    'core/task/plan-change.ts',
-    'if (active.hash !== planHash || active.ordinal <= head.planOrdinal) {',
-    'if (active.ordinal < head.planOrdinal) {',
-  ),
+  {
+    ...mutant(
+      'code of a plan that is not active goes on',
+      'wrong state|a rollback lost what came since|wrong answer|no end|stuck|unreadable state|InvariantFault',
+      'core/task/plan-change.ts',
+      'if (active.hash !== planHash || active.ordinal <= head.planOrdinal) {',
+      'if (active.ordinal < head.planOrdinal) {',
+    ),
+    scenario: ROLLBACK_AFTER_BASES,
+  },
   mutant(
     'a clock that was set back makes everything unsaved look young',
     'answered without a checkpoint|stale|stuck|no end',

@@ -116,3 +116,64 @@ export const REDRIVES_THAT_KILL: Partial<Scenario> = {
     kind: 'redrive',
   })),
 };
+
+/** Late records come back, and their producers send them once more. */
+export const REDRIVES_AND_AGAIN: Partial<Scenario> = {
+  ...SMALL,
+  records: 200,
+  resendRate: 1,
+  tickEveryMs: 2_000,
+  knobs: { unsavedAgeMsMax: 0 },
+  incidents: Array.from({ length: 12 }, (_, index) => {
+    return { atMs: 15_000 + 3_000 * index, kind: 'redrive' } as const;
+  }),
+};
+
+const BASES: Partial<Scenario> = {
+  ...SMALL,
+  records: 200,
+  paceMs: 1_000,
+  batchRecordsMax: 5,
+  trimsForFallback: true,
+};
+const OFTEN = { chainLengthMax: 2, runFanIn: 2, retentionGraceMs: 60_000, unsavedAgeMsMax: 0 };
+
+/** Bases and merges of runs all the time, and readers who take theirs between two pages. */
+export const SLOW_READERS: Partial<Scenario> = {
+  ...BASES,
+  readers: 3,
+  questionEveryMs: 2_000,
+  knobs: { ...OFTEN, retentionGraceMs: 600_000 },
+  incidents: [],
+};
+
+/** Another plan, and back when what it goes on from would have been collected, were it not kept. */
+export const ROLLBACK_AFTER_BASES: Partial<Scenario> = {
+  ...BASES,
+  knobs: OFTEN,
+  incidents: [
+    { atMs: 20_000, kind: 'change-plan', plan: 1 },
+    { atMs: 190_000, kind: 'change-plan', plan: 0 },
+  ],
+};
+
+/** Environments die between a delta and its HEAD, and the newest epochs are lost. */
+export const DAMAGE_BESIDE_ORPHANS: Partial<Scenario> = {
+  ...BASES,
+  records: 100,
+  knobs: { unsavedAgeMsMax: 0 },
+  callFaults: [{ kind: 'crash', call: 'heads.writeHead', rate: 0.3 }],
+  incidents: [20_000, 40_000, 60_000, 80_000].map((atMs) => ({ atMs, kind: 'damage', blobs: 3 })),
+};
+
+/** A view goes, and comes back when its plan is one like any other; readers ask all the time. */
+export const VIEW_THAT_BEGINS_AGAIN: Partial<Scenario> = {
+  ...BASES,
+  readers: 3,
+  questionEveryMs: 1_000,
+  knobs: { ...OFTEN, rollbackGraceMs: 10_000 },
+  incidents: [
+    { atMs: 60_000, kind: 'change-plan', plan: 1 },
+    { atMs: 90_000, kind: 'change-plan', plan: 0 },
+  ],
+};
