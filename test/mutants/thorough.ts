@@ -1,6 +1,6 @@
 /**
  * What takes minutes and looks at the core, the simulation and their tests alone: all mutants, and two faults at once in the small
- * worlds. `npm run thorough -- --changed`, as the server runs it, does so only where their content is not the recorded one.
+ * worlds. `npm run thorough -- --changed` does so only where their content is not the recorded one.
  */
 import { spawnSync } from 'node:child_process';
 import { hashOfSources, readRecord } from './record.ts';
