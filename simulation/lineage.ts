@@ -112,18 +112,20 @@ export class Lineage {
   async #redrivenBy(delta: Delta, head: Head, image: SliceImage): Promise<Redriven[]> {
     const ledger = image.closed.at(-1) as ClosedEntry[];
     const redriven: Redriven[] = [];
+    const requests = await this.#inbox.list(head.sliceId, null, 10_000);
     for (const id of delta.requestsDone) {
-      const requests = await this.#inbox.list(head.sliceId, null, 10_000);
-      const request = requests.find((each) => each.id === id);
-      if (request === undefined) throw new Error(`request ${id} is done and was never made`);
-      const harms = request.records.map((record) =>
-        this.#harmOf(head.shardId, positionOfId(record)),
-      );
-      // A request that kills is given up as a whole.
-      const mayRefuse = this.#mayRefuse() || harms.includes('kills');
-      for (const [index, record] of request.records.entries()) {
+      if (requests.every((each) => each.id !== id)) {
+        throw new Error(`request ${id} is done and was never made`);
+      }
+    }
+    for (const { id, records } of requests) {
+      const isDone = delta.requestsDone.includes(id);
+      const harms = records.map((record) => this.#harmOf(head.shardId, positionOfId(record)));
+      // A request that kills is given up as a whole. One that is worked off in rounds is done with the last of them only.
+      const mayRefuse = !isDone || this.#mayRefuse() || harms.includes('kills');
+      for (const [index, record] of records.entries()) {
         const position = positionOfId(record);
-        if (harms[index] !== null) continue;
+        if (isDone && harms[index] !== null) continue;
         if (mayRefuse && !cameBack(position, ledger)) continue;
         redriven.push({ afterCount: head.digest.count, ...position });
       }
