@@ -18,11 +18,18 @@ export class FileWatch {
   #stopped = false;
   #running: Promise<void> = Promise.resolve();
 
-  /** `paths` is asked again after each change. Calls of `onChange`, which does not reject, do not overlap. */
-  constructor(paths: () => readonly string[], onChange: () => Promise<void>) {
+  /**
+   * `paths` is asked again after each change. `known` is how the files were when they were read first (`signaturesOf`): what
+   * changed since counts. Calls of `onChange`, which does not reject, do not overlap.
+   */
+  constructor(
+    paths: () => readonly string[],
+    onChange: () => Promise<void>,
+    known: Signatures = signaturesOf(paths()),
+  ) {
     this.#paths = paths;
     this.#onChange = onChange;
-    this.#known = signaturesOf(paths());
+    this.#known = known;
     this.#seen = this.#known;
     this.#schedule();
   }
@@ -58,7 +65,8 @@ export class FileWatch {
   }
 }
 
-function signaturesOf(paths: readonly string[]): Signatures {
+/** How the files are now: of each its path, and what changes when it does. */
+export function signaturesOf(paths: readonly string[]): Signatures {
   return new Map(paths.map((path) => [path, signatureOf(path)]));
 }
 

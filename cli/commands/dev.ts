@@ -4,7 +4,7 @@ import type { DevRuntime } from '../../runtime/dev-runtime.ts';
 import { ChildCommand } from '../child-command.ts';
 import { type DevOutput, devOutput } from '../dev-output.ts';
 import { errorText } from '../error-text.ts';
-import { FileWatch } from '../file-watch.ts';
+import { FileWatch, signaturesOf } from '../file-watch.ts';
 import {
   collect,
   DEFAULT_PORT,
@@ -79,6 +79,8 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
   }
   const { pipeline: path, region } = options;
   const plan = await loadPipelineFile(path);
+  // A change while it starts counts too.
+  const asLoaded = signaturesOf(filesOfPipeline(path));
   const output = devOutput(options.json ?? false, command.length > 0);
   const signals = new Signals();
   // Loaded here, so that no other command waits for it.
@@ -104,6 +106,7 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
   const watch = new FileWatch(
     () => filesOfPipeline(path),
     () => reload(path, runtime, output),
+    asLoaded,
   );
   try {
     const lost = runtime.lost.then((error) => {
