@@ -180,7 +180,7 @@ describe.each(HANDLERS)('the SDK for JavaScript with %s', (_, config) => {
     expect(server.errors).toEqual([]);
   });
 
-  it('under two names of the server is told so', async () => {
+  it('by a host that is not allowed is told so', async () => {
     // The SDK takes the host from the endpoint; the header is what the guard sees.
     const foreign = server.client(config);
     foreign.middlewareStack.add(
@@ -192,8 +192,9 @@ describe.each(HANDLERS)('the SDK for JavaScript with %s', (_, config) => {
       { step: 'finalizeRequest', priority: 'low' },
     );
     await expect(foreign.send(new ListStreamsCommand({}))).rejects.toMatchObject({
-      name: 'ValidationException',
-      message: expect.stringContaining("two hosts, 'evil.example.com' and"),
+      // Over HTTP/2 the connection names another host beside it.
+      name: expect.stringMatching(/^(AccessDenied|Validation)Exception$/),
+      message: expect.stringContaining("'evil.example.com'"),
     });
   });
 });
