@@ -32,8 +32,8 @@ export interface EnvironmentPoolOptions {
   readonly waitMsMax: number;
 }
 
-/** How much the newest duration counts in the average. */
-const DURATION_WEIGHT = 0.2;
+/** How many of the last durations make the average, about. */
+const DURATIONS_AVERAGED = 5;
 
 /** What an invocation came to when it did not answer. */
 export class InvocationError extends Error {
@@ -64,7 +64,6 @@ interface Environment {
   job: Job | null;
   /** Of the invocation that runs. */
   id: number;
-  startedMs: number;
   timer: NodeJS.Timeout | null;
 }
 
@@ -75,6 +74,7 @@ export class EnvironmentPool {
   #nextId = 0;
   /** Of the last invocations that answered. */
   #averageMs = 0;
+  #durations = 0;
   #closed = false;
 
   constructor(options: EnvironmentPoolOptions) {
@@ -83,7 +83,6 @@ export class EnvironmentPool {
       worker: null,
       job: null,
       id: -1,
-      startedMs: 0,
       timer: null,
     }));
   }
@@ -191,7 +190,6 @@ export class EnvironmentPool {
       this.#lose(environment, failureNamed('Timeout', `no answer within ${timeoutMs} ms`));
     }, timeoutMs);
     environment.id = this.#nextId++;
-    environment.startedMs = performance.now();
     const message: InvocationMessage = {
       id: environment.id,
       payload: job.payload,
@@ -240,15 +238,18 @@ export class EnvironmentPool {
   #finish(environment: Environment, answer: InvocationAnswer): void {
     const job = this.#release(environment);
     assert(job !== null, 'an-answer-has-an-invocation');
-    const tookMs = performance.now() - environment.startedMs;
     // One that was cut short would have taken longer still.
-    if (answer.ok || tookMs > this.#averageMs) {
-      this.#averageMs += DURATION_WEIGHT * (tookMs - this.#averageMs);
-    }
+    if (answer.ok || answer.tookMs > this.#averageMs) this.#average(answer.tookMs);
     if (answer.ok) job.resolve(answer.value);
     else job.reject(new InvocationError(answer.failure));
     this.#shed();
     this.#dispatch();
+  }
+
+  /** The first duration is the whole average: begun at 0, it would promise a burst what cannot be kept. */
+  #average(tookMs: number): void {
+    this.#durations = Math.min(DURATIONS_AVERAGED, this.#durations + 1);
+    this.#averageMs += (tookMs - this.#averageMs) / this.#durations;
   }
 
   #lose(environment: Environment, failure: FunctionFailure): void {

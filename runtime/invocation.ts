@@ -18,9 +18,15 @@ export interface InvocationMessage {
   readonly deadlineMs: number;
 }
 
-export type InvocationAnswer =
-  | { readonly id: number; readonly ok: true; readonly value: unknown }
-  | { readonly id: number; readonly ok: false; readonly failure: FunctionFailure };
+export type InvocationAnswer = InvocationOutcome & {
+  readonly id: number;
+  /** What the function took, without the start of its thread. */
+  readonly tookMs: number;
+};
+
+type InvocationOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly failure: FunctionFailure };
 
 /** An error that a function threw, as Lambda tells of it. */
 export interface FunctionFailure {
@@ -57,13 +63,19 @@ export function serveInvocations(
     const { id, payload, deadlineMs } = message;
     const controller = new AbortController();
     running = { id, controller };
+    const beganMs = monotonicMs();
+    const answer = (outcome: InvocationOutcome) => {
+      port.postMessage({
+        id,
+        tookMs: monotonicMs() - beganMs,
+        ...outcome,
+      } satisfies InvocationAnswer);
+    };
     try {
       const timeLeftMs = () => deadlineMs - monotonicMs();
-      const value = await handle(payload, { timeLeftMs, signal: controller.signal });
-      port.postMessage({ id, ok: true, value } satisfies InvocationAnswer);
+      answer({ ok: true, value: await handle(payload, { timeLeftMs, signal: controller.signal }) });
     } catch (error) {
-      const failure = failureOf(error);
-      port.postMessage({ id, ok: false, failure } satisfies InvocationAnswer);
+      answer({ ok: false, failure: failureOf(error) });
     }
   });
 }

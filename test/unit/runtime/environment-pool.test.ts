@@ -208,7 +208,7 @@ describe('a pool', () => {
   });
 
   it('refuses the last of a first burst once it is known how long they take', async () => {
-    const pool = newPool({ waitMsMax: 200 });
+    const pool = newPool({ waitMsMax: 250 });
     const burst = Array.from({ length: 6 }, () =>
       greet(pool, 100).then(
         ({ count }) => count,
@@ -216,8 +216,8 @@ describe('a pool', () => {
       ),
     );
     const counts = await Promise.all(burst);
-    expect(counts[0]).toBe(1);
-    expect(counts.at(-1)).toBe(0);
+    expect(counts.slice(0, 2)).toEqual([1, 2]);
+    expect(counts.slice(3)).toEqual([0, 0, 0]);
   });
 
   it('lets a caller leave the queue of its successor too', async () => {
