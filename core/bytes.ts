@@ -9,6 +9,11 @@ import { CorruptStateFault } from './faults.ts';
 /** The version of the stored formats that this code writes and reads. */
 export const FORMAT_VERSION = 3;
 
+const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** By character code. */
+const DIGIT_VALUES = new Uint8Array(128);
+for (let value = 0; value < 16; value++) DIGIT_VALUES[value.toString(16).charCodeAt(0)] = value;
+
 const textEncoder = new TextEncoder();
 const textDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -95,8 +100,10 @@ export class ByteWriter {
   /** Lower-case hex digits, two a byte; the reader knows how many. */
   hex(digits: string): void {
     assert(/^(?:[0-9a-f]{2})*$/.test(digits), 'hex-is-of-whole-bytes', () => digits);
+    this.#reserve(digits.length / 2);
     for (let at = 0; at < digits.length; at += 2) {
-      this.u8(Number.parseInt(digits.slice(at, at + 2), 16));
+      const high = DIGIT_VALUES[digits.charCodeAt(at)] as number;
+      this.#bytes[this.#length++] = high * 16 + (DIGIT_VALUES[digits.charCodeAt(at + 1)] as number);
     }
   }
 
@@ -198,7 +205,7 @@ export class ByteReader {
   /** So many bytes as hex digits. */
   hex(byteLength: number): string {
     let digits = '';
-    for (const byte of this.raw(byteLength)) digits += byte.toString(16).padStart(2, '0');
+    for (const byte of this.raw(byteLength)) digits += HEX_OF_BYTE[byte];
     return digits;
   }
 

@@ -34,6 +34,8 @@ for (let index = 1; index < LIMBS; index++) {
   LIMB_VALUES[index] = (LIMB_VALUES[index - 1] as number) * LIMB_BASE;
 }
 
+/** Magnitude of the row that was normalised last, lowest limb first: for use within one call. */
+const digits = new Uint32Array(LIMBS);
 const bits = new DataView(new ArrayBuffer(8));
 
 export class Superaccumulators {
@@ -41,8 +43,6 @@ export class Superaccumulators {
   /** By row: no limb is larger than this many times 2^32. */
   #additions = new Uint32Array(0);
   readonly #freeRows: number[] = [];
-  /** Magnitude of the row that was normalised last, lowest limb first. */
-  readonly #digits = new Uint32Array(LIMBS);
 
   /** A row that holds zero. */
   take(): number {
@@ -109,7 +109,7 @@ export class Superaccumulators {
     const { negative, start, end } = this.#normalise(row);
     let units = 0n;
     for (let index = end - 1; index >= start; index--) {
-      units = (units << 32n) | BigInt(this.#digits[index] as number);
+      units = (units << 32n) | BigInt(digits[index] as number);
     }
     units <<= BigInt(start * LIMB_BITS);
     return negative ? -units : units;
@@ -124,7 +124,7 @@ export class Superaccumulators {
     writer.signedVarint(negative ? start - end : end - start);
     if (start === end) return;
     writer.varint(start);
-    for (let index = start; index < end; index++) writer.u32(this.#digits[index] as number);
+    for (let index = start; index < end; index++) writer.u32(digits[index] as number);
   }
 
   /** Replaces the row by what `encode` wrote. */
@@ -172,7 +172,7 @@ export class Superaccumulators {
   }
 
   heapBytes(): number {
-    return this.#limbs.byteLength + this.#additions.byteLength + this.#digits.byteLength;
+    return this.#limbs.byteLength + this.#additions.byteLength;
   }
 
   #addRows(): void {
@@ -224,11 +224,11 @@ export class Superaccumulators {
       const limb = this.#limbs[at + index] as number;
       const digit = negative ? -limb - borrow : limb;
       borrow = digit < 0 ? 1 : 0;
-      this.#digits[index] = digit + borrow * LIMB_BASE;
+      digits[index] = digit + borrow * LIMB_BASE;
     }
     assert(borrow === 0, 'superaccumulator-keeps-its-sign');
-    while (start < end && this.#digits[start] === 0) start++;
-    while (end > start && this.#digits[end - 1] === 0) end--;
+    while (start < end && digits[start] === 0) start++;
+    while (end > start && digits[end - 1] === 0) end--;
     return { negative, start, end };
   }
 }

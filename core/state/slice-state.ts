@@ -212,7 +212,7 @@ export class SliceState {
 }
 
 function encode(source: ChangeSource): Uint8Array {
-  const writer = new ByteWriter(4096);
+  const writer = new ByteWriter(1024);
   encodeChange(source, writer);
   return writer.finish();
 }

@@ -11,7 +11,7 @@ import { ByteReader, type ByteWriter } from '../bytes.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
 import type { GroupMapKey } from './group-key.ts';
 
-const CAPACITY_MIN = 16;
+const CAPACITY_MIN = 4;
 /** What V8 holds for one entry of a `Map` with its key, about. */
 const MAP_ENTRY_BYTES = 72;
 

@@ -28,11 +28,27 @@ const READS = /\.(read\w*|list\w*|active|get|hashRange|shardIds|streamId)$/;
 /** Of these, and blobs never change: overtaken before one is overtaken after it. */
 const BLOB_READS = /^(items|objects)\.read/;
 
-/** The faults that differ at a call of this name. */
-export function faultKindsAt(name: string): readonly FaultKind[] {
-  if (!READS.test(name)) return FAULT_KINDS;
-  if (BLOB_READS.test(name)) return ['crash-before', 'fail-before', 'overtaken-after'];
-  return ['crash-before', 'fail-before', 'overtaken-before', 'overtaken-after'];
+/** A call of a run without faults. */
+export interface PortCall {
+  readonly name: string;
+  /** True if it comes after the call before it in the same invocation, and neither runs beside another. */
+  readonly follows: boolean;
+}
+
+/**
+ * The faults at a call that no fault at another one equals. Between two calls of an invocation a process changes nothing that
+ * others see: to die or to be overtaken after one is to die or to be overtaken before the next.
+ */
+export function faultKindsAt(calls: readonly PortCall[], index: number): readonly FaultKind[] {
+  const { name, follows } = calls[index] as PortCall;
+  const isFollowed = calls[index + 1]?.follows ?? false;
+  const afterRead = follows && READS.test((calls[index - 1] as PortCall).name);
+  const kinds: FaultKind[] = afterRead ? ['fail-before'] : ['crash-before', 'fail-before'];
+  if (!READS.test(name)) kinds.push('answer-lost');
+  if (!(READS.test(name) || isFollowed)) kinds.push('crash-after');
+  if (!BLOB_READS.test(name)) kinds.push('overtaken-before');
+  if (!isFollowed) kinds.push('overtaken-after');
+  return kinds;
 }
 
 /** The process of the environment is gone: whatever it held in memory is lost, and it does nothing any more. */
@@ -44,13 +60,15 @@ export interface Life {
 }
 
 export class FaultSwitch {
-  calls = 0;
-  readonly names: string[] = [];
+  readonly calls: PortCall[] = [];
   /** Faults that came to pass. */
   fired = 0;
   readonly #faults: ReadonlyMap<number, FaultKind>;
   readonly #afterWrite: (deletes: boolean) => Promise<void>;
   readonly #overtake: () => Promise<void>;
+  #inFlight = 0;
+  /** The newest call has ended, ran beside no other, and belongs to the invocation that goes on. */
+  #isFollowed = false;
 
   /** `faults` by number of the call, from 0. `afterWrite` runs after each call that may have written, `overtake` is the invocation of another. */
   constructor(
@@ -66,6 +84,10 @@ export class FaultSwitch {
   /** True as long as nothing has gone wrong yet, and something will. */
   get awaitsFirstFault(): boolean {
     return this.#faults.size > 0 && this.fired === 0;
+  }
+
+  beginInvocation(): void {
+    this.#isFollowed = false;
   }
 
   /** The ports of one process. */
@@ -105,9 +127,26 @@ export class FaultSwitch {
 
   async #call(name: string, life: Life, run: () => Promise<unknown>): Promise<unknown> {
     if (life.dead) throw new Crash(`${name}, of a dead process`);
-    const fault = this.#faults.get(this.calls);
-    this.calls++;
-    this.names.push(name);
+    const number = this.calls.length;
+    const fault = this.#faults.get(number);
+    const isAlone = this.#inFlight === 0;
+    this.calls.push({ name, follows: isAlone && this.#isFollowed });
+    this.#isFollowed = false;
+    this.#inFlight++;
+    try {
+      return await this.#run(name, life, fault, run);
+    } finally {
+      this.#inFlight--;
+      this.#isFollowed = isAlone && this.calls.length === number + 1;
+    }
+  }
+
+  async #run(
+    name: string,
+    life: Life,
+    fault: FaultKind | undefined,
+    run: () => Promise<unknown>,
+  ): Promise<unknown> {
     if (fault !== undefined) this.fired++;
     if (fault?.startsWith('crash')) life.dead = true;
     if (fault === 'crash-before') throw new Crash(name);

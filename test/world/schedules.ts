@@ -71,9 +71,8 @@ export async function runWithoutFaults(name: ScheduleName): Promise<World> {
 export async function runWithEachFault(name: ScheduleName): Promise<number> {
   const { faultSwitch, callsBeforeEvents } = await runWithoutFaults(name);
   let runs = 0;
-  for (const [call, port] of faultSwitch.names.entries()) {
-    if (call < callsBeforeEvents) continue;
-    for (const kind of faultKindsAt(port)) {
+  for (let call = callsBeforeEvents; call < faultSwitch.calls.length; call++) {
+    for (const kind of faultKindsAt(faultSwitch.calls, call)) {
       await runWith(name, new Map([[call, kind]]));
       runs++;
     }
@@ -85,7 +84,7 @@ export async function runWithEachFault(name: ScheduleName): Promise<number> {
 export async function runWithTwoFaults(name: ScheduleName, stride: number): Promise<number> {
   const { faultSwitch, callsBeforeEvents } = await runWithoutFaults(name);
   let count = 0;
-  for (let first = callsBeforeEvents; first < faultSwitch.calls; first += stride) {
+  for (let first = callsBeforeEvents; first < faultSwitch.calls.length; first += stride) {
     for (const gap of [1, 2, 4, 7]) {
       const kinds = [first + gap, first * gap + 1].map((n) => FAULT_KINDS[n % 6] as FaultKind);
       await runWith(name, new Map(kinds.map((kind, index) => [first + index * gap, kind])));
@@ -99,7 +98,7 @@ async function runWith(name: ScheduleName, faults: ReadonlyMap<number, FaultKind
   const world = new World({ ...SCHEDULES[name], faults });
   await world.run().catch((error: unknown) => {
     const at = [...faults].map(
-      ([call, kind]) => `${kind} at call ${call} (${world.faultSwitch.names[call]})`,
+      ([call, kind]) => `${kind} at call ${call} (${world.faultSwitch.calls[call]?.name})`,
     );
     throw new Error(`${name}: ${at.join(', ')}`, { cause: error });
   });

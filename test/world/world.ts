@@ -129,7 +129,7 @@ export class World {
       this.#deploy();
       const event = events[step];
       if (event !== undefined && this.callsBeforeEvents === 0) {
-        this.callsBeforeEvents = this.faultSwitch.calls;
+        this.callsBeforeEvents = this.faultSwitch.calls.length;
       }
       if (event !== undefined && event !== 'recover') await this.#happen(event);
       const size = batchSizes[step % batchSizes.length] as number;
@@ -250,6 +250,7 @@ export class World {
     const environment = this.#environments[index] as Aggregator;
     this.#running = index;
     this.#busy.add(index);
+    this.faultSwitch.beginInvocation();
     try {
       if (typeof work === 'string') await environment[work](SHARD, PLENTY);
       else await environment.deliver(SHARD, work, PLENTY);
