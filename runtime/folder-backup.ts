@@ -12,6 +12,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { refuseTornCopy } from '../adapters/local/commit-number.ts';
 import {
   createFolder,
   FOLDER_MODE,
@@ -20,6 +21,7 @@ import {
   syncFolder,
 } from '../adapters/local/durable-files.ts';
 import { isFileError, localFault, withLocalFaults } from '../adapters/local/local-faults.ts';
+import { refuseLostWal } from '../adapters/local/stream/stream-home.ts';
 import { readBlob } from '../core/checkpoint/blobs.ts';
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
 import { restore } from '../core/checkpoint/restore.ts';
@@ -54,6 +56,8 @@ export async function backUpFolder(from: string, to: string): Promise<BackupRepo
   await refuseTarget(source, target);
   const isNew = await createFolder(target);
   try {
+    refuseLostWal(join(source, 'stream.db'));
+    for (const name of ['stream.db', 'checkpoint.db']) refuseTornCopy(join(source, name));
     copyDatabase(join(source, 'checkpoint.db'), join(target, 'checkpoint.db'), []);
     const objects = await copyObjects(join(source, 'objects'), join(target, 'objects'));
     const leaveHome = ['UPDATE stream SET home = NULL'];

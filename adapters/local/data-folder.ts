@@ -16,6 +16,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CorruptStateFault } from '../../core/faults.ts';
 import { requireFormat } from '../../core/format-version.ts';
+import { refuseTornCopy } from './commit-number.ts';
 import { createFolder, isTemporary, replaceFile } from './durable-files.ts';
 import { isBusy, isFileError, localFault, withLocalFaultsAsync } from './local-faults.ts';
 import { refuseLostWal } from './stream/stream-home.ts';
@@ -26,6 +27,7 @@ const FORMAT_FILE = 'format.json';
 const LOCK_FILE = 'lock.db';
 const OWNER_FILE = 'owner.json';
 const STREAM_FILE = 'stream.db';
+const CHECKPOINT_FILE = 'checkpoint.db';
 /** A process that was killed a moment ago may still hold the lock. */
 const LOCK_TIMEOUT_MS = 500;
 
@@ -74,7 +76,7 @@ export class DataFolder {
   }
 
   get checkpointPath(): string {
-    return join(this.path, 'checkpoint.db');
+    return join(this.path, CHECKPOINT_FILE);
   }
 
   get objectsPath(): string {
@@ -110,6 +112,7 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
     const lock = await acquire(path);
     try {
       refuseLostWal(join(path, STREAM_FILE));
+      for (const name of [STREAM_FILE, CHECKPOINT_FILE]) refuseTornCopy(join(path, name));
       await refuseOpenElsewhere(path);
       const pipeline = await readPipelineName(path);
       if (pipeline === null) await writeFormat(path, request);

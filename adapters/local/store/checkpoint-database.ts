@@ -3,6 +3,7 @@
  *
  * - WAL with synchronous = FULL: a commit that returned survives a power cut.
  * - What is read and written is in the file that the path still names: a call on one that was removed or replaced throws.
+ * - Each transaction that writes counts itself in `commits`: a copy of two moments is found (`commit-number.ts`).
  * - Every thread opens a connection of its own. Each call is one transaction, and they queue for the one writer's place.
  * - A new file gets its schema in one transaction: a crash leaves all or nothing.
  */
@@ -10,6 +11,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
 import { requireFormat } from '../../../core/format-version.ts';
+import { COMMITS_TABLE, NEXT_NUMBER } from '../commit-number.ts';
 import { FileIdentity } from '../file-identity.ts';
 import { isBusy, withLocalFaults } from '../local-faults.ts';
 
@@ -21,7 +23,7 @@ const BUSY_PAUSE_MS = 5;
 /** What the WAL may keep of the disk after a large transaction. */
 const WAL_BYTES_KEPT = 16 * 1024 * 1024;
 
-const SCHEMA = `
+const SCHEMA = `${COMMITS_TABLE}
   CREATE TABLE heads (
     slice_id TEXT PRIMARY KEY,
     revision INTEGER NOT NULL,
@@ -73,7 +75,7 @@ const SCHEMA = `
   ) STRICT;
 `;
 /** Version of the schema. A file of another one is refused. */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 
 export interface CheckpointDatabaseOptions {
   /** Bounds the file, in pages of 4 KiB: a full one answers as a full disk does. Null leaves it to the disk. */
@@ -86,6 +88,8 @@ export class CheckpointDatabase {
   readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #file: FileIdentity | null;
+  readonly #changes: StatementSync;
+  readonly #count: StatementSync;
 
   /** Opens the file, and creates it if it is missing; its folder must be there. */
   static open(path: string, options: CheckpointDatabaseOptions = {}): CheckpointDatabase {
@@ -108,11 +112,13 @@ export class CheckpointDatabase {
     this.#path = path;
     this.#database = database;
     this.#file = FileIdentity.of(path);
+    this.#changes = database.prepare('SELECT total_changes() AS count');
+    this.#count = database.prepare(`UPDATE commits SET ${NEXT_NUMBER}`);
   }
 
   /** A statement that gives its rows as objects. */
   prepare(sql: string): StatementSync {
-    return this.run('prepare a statement', () => this.#database.prepare(sql));
+    return this.#run('prepare a statement', () => this.#database.prepare(sql));
   }
 
   /** A statement that gives its rows as arrays. */
@@ -122,8 +128,34 @@ export class CheckpointDatabase {
     return statement;
   }
 
-  /** Runs statements that should `what`; their errors become faults. Throws `LostStateFault` if the file is not there any more. */
-  run<T>(what: string, action: () => T): T {
+  /** Runs statements that only read, to `what`; their errors become faults. Throws `LostStateFault` if the file is not there any more. */
+  read<T>(what: string, action: () => T): T {
+    return this.#run(what, () => {
+      const before = this.#changeCount();
+      const result = action();
+      assert(this.#changeCount() === before, 'each-commit-is-counted', () => what);
+      return result;
+    });
+  }
+
+  /** The same for statements that write, in one transaction: all of it is kept, or nothing. */
+  write<T>(what: string, action: () => T): T {
+    return this.#run(what, () =>
+      inTransaction(this.#database, () => {
+        const before = this.#changeCount();
+        const result = action();
+        // One that changes nothing needs no commit.
+        if (this.#changeCount() !== before) this.#count.run();
+        return result;
+      }),
+    );
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #run<T>(what: string, action: () => T): T {
     return withLocalFaults(this.#path, what, () => {
       const result = action();
       this.#file?.assertSame();
@@ -131,13 +163,8 @@ export class CheckpointDatabase {
     });
   }
 
-  /** The same in one transaction that writes: all of it is kept, or nothing. */
-  transaction<T>(what: string, action: () => T): T {
-    return this.run(what, () => inTransaction(this.#database, action));
-  }
-
-  close(): void {
-    this.#database.close();
+  #changeCount(): unknown {
+    return this.#changes.get()?.['count'];
   }
 }
 
@@ -156,6 +183,8 @@ function prepare(database: DatabaseSync, maxPages: number | null): void {
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   });
+  // Into the file itself: whether a WAL follows it is told by its schema.
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
 function refuseOtherFormats(database: DatabaseSync, path: string): void {

@@ -37,11 +37,11 @@ export class LocalCheckpointStore implements CheckpointStore {
   }
 
   async readHead(sliceId: string): Promise<HeadItem | null> {
-    return this.#database.run(`read HEAD of ${sliceId}`, () => this.#read(sliceId));
+    return this.#database.read(`read HEAD of ${sliceId}`, () => this.#read(sliceId));
   }
 
   async createHead({ sliceId, revision, delivered, body }: HeadItem): Promise<HeadWrite> {
-    return this.#database.run(`create HEAD of ${sliceId}`, () =>
+    return this.#database.write(`create HEAD of ${sliceId}`, () =>
       this.#answer(sliceId, this.#insert.run(sliceId, revision, delivered, body).changes),
     );
   }
@@ -52,7 +52,7 @@ export class LocalCheckpointStore implements CheckpointStore {
    */
   async writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite> {
     const { sliceId, revision, delivered, body } = item;
-    return this.#database.run(`write HEAD of ${sliceId}`, () => {
+    return this.#database.write(`write HEAD of ${sliceId}`, () => {
       const { changes } = this.#update.run(
         ...[revision, delivered, body],
         ...[sliceId, ifRevision, delivered],
@@ -62,13 +62,13 @@ export class LocalCheckpointStore implements CheckpointStore {
   }
 
   async holdHead(sliceId: string, hold: string | null): Promise<void> {
-    this.#database.run(`hold HEAD of ${sliceId}`, () => {
+    this.#database.write(`hold HEAD of ${sliceId}`, () => {
       this.#hold.run(hold, sliceId);
     });
   }
 
   async listHeads(): Promise<HeadItem[]> {
-    return this.#database.run('list the HEADs', () => this.#selectAll.all().map(toItem));
+    return this.#database.read('list the HEADs', () => this.#selectAll.all().map(toItem));
   }
 
   #answer(sliceId: string, changes: number | bigint): HeadWrite {

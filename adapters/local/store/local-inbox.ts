@@ -43,14 +43,14 @@ export class LocalInbox implements Inbox {
 
   async put({ sliceId, id, records, done }: RedriveRequest): Promise<void> {
     const doneText = done === null ? null : JSON.stringify(done);
-    this.#database.run(`put a request to ${sliceId}`, () => {
+    this.#database.write(`put a request to ${sliceId}`, () => {
       this.#insert.run(encodeText(sliceId), encodeText(id), JSON.stringify(records), doneText);
     });
   }
 
   async list(sliceId: string, after: string | null, limit: number): Promise<RedriveRequest[]> {
     assert(limit > 0, 'list-limit-is-positive');
-    return this.#database.run(`list the requests to ${sliceId}`, () => {
+    return this.#database.read(`list the requests to ${sliceId}`, () => {
       const from = after === null ? BEFORE_ALL_IDS : encodeText(after);
       const rows = this.#select.all(encodeText(sliceId), from, limit);
       return (rows as unknown[] as RequestRow[]).map((row) => toRequest(sliceId, row));
@@ -58,27 +58,27 @@ export class LocalInbox implements Inbox {
   }
 
   async begin(sliceId: string, id: string): Promise<number> {
-    return this.#database.run(`begin a request to ${sliceId}`, () => {
+    return this.#database.write(`begin a request to ${sliceId}`, () => {
       const row = this.#begin.get(encodeText(sliceId), encodeText(id));
       return row === undefined ? 1 : (row as unknown as [begun: number])[0];
     });
   }
 
   async settle(sliceId: string, id: string): Promise<void> {
-    this.#database.run(`settle a request to ${sliceId}`, () => {
+    this.#database.write(`settle a request to ${sliceId}`, () => {
       this.#settle.run(encodeText(sliceId), encodeText(id));
     });
   }
 
   async finish(sliceId: string, id: string, done: RedriveOutcome): Promise<void> {
-    this.#database.run(`finish a request to ${sliceId}`, () => {
+    this.#database.write(`finish a request to ${sliceId}`, () => {
       this.#finish.run(JSON.stringify(done), encodeText(sliceId), encodeText(id));
     });
   }
 
   async delete(sliceId: string, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    this.#database.transaction(`delete ${ids.length} requests to ${sliceId}`, () => {
+    this.#database.write(`delete ${ids.length} requests to ${sliceId}`, () => {
       for (const id of ids) this.#delete.run(encodeText(sliceId), encodeText(id));
     });
   }

@@ -45,14 +45,14 @@ export class LocalItemStore implements BlobStore {
 
   async create(key: string, bytes: Uint8Array): Promise<Creation> {
     assert(isBlobKey(key), 'blob-key-is-portable', () => JSON.stringify(key));
-    return this.#database.run(`create ${key}`, () => {
+    return this.#database.write(`create ${key}`, () => {
       const { changes } = this.#insert.run(key, this.#clock.nowMs(), bytes);
       return changes === 1 ? 'created' : 'exists';
     });
   }
 
   async read(key: string): Promise<Uint8Array | null> {
-    return this.#database.run(`read ${key}`, () => onlyBytes(this.#select.get(key)));
+    return this.#database.read(`read ${key}`, () => onlyBytes(this.#select.get(key)));
   }
 
   async readRange(key: string, from: number, to: number): Promise<Uint8Array | null> {
@@ -62,14 +62,14 @@ export class LocalItemStore implements BlobStore {
       () => `${from}..${to}`,
     );
     // SQL counts from 1.
-    return this.#database.run(`read ${key}`, () =>
+    return this.#database.read(`read ${key}`, () =>
       onlyBytes(this.#selectRange.get(from + 1, to - from, key)),
     );
   }
 
   async list(prefix: string, after: string | null, limit: number): Promise<StoredObject[]> {
     assert(limit > 0, 'list-limit-is-positive');
-    return this.#database.run(`list ${prefix}`, () => {
+    return this.#database.read(`list ${prefix}`, () => {
       const rows = this.#selectList.all(prefix, prefix + LAST_CHARACTER, after ?? '', limit);
       return (rows as unknown[] as [string, number, number][]).map(
         ([key, byteLength, createdMs]) => ({ key, byteLength, createdMs }),
@@ -79,7 +79,7 @@ export class LocalItemStore implements BlobStore {
 
   async delete(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
-    this.#database.transaction(`delete ${keys.length} items`, () => {
+    this.#database.write(`delete ${keys.length} items`, () => {
       for (const key of keys) this.#delete.run(key);
     });
   }

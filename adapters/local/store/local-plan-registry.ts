@@ -26,7 +26,7 @@ export class LocalPlanRegistry implements PlanRegistry {
   }
 
   async active(): Promise<ActivePlan | null> {
-    return this.#database.run('read the active plan', () => {
+    return this.#database.read('read the active plan', () => {
       const row = this.#select.get();
       if (row === undefined) return null;
       const [ordinal, hash, pipeline] = row as unknown as PlanRow;
@@ -35,7 +35,7 @@ export class LocalPlanRegistry implements PlanRegistry {
   }
 
   async activate({ ordinal, hash, pipeline }: ActivePlan): Promise<'applied' | 'refused'> {
-    return this.#database.run(`activate plan ${ordinal}`, () => {
+    return this.#database.write(`activate plan ${ordinal}`, () => {
       const { changes } = this.#activate.run(ordinal, hash, encodeText(pipeline));
       return changes === 1 ? 'applied' : 'refused';
     });

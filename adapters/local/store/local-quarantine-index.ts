@@ -76,13 +76,13 @@ export class LocalQuarantineIndex implements QuarantineIndex {
 
   async put(records: readonly QuarantinedRecord[]): Promise<void> {
     if (records.length === 0) return;
-    this.#database.transaction(`keep ${records.length} quarantined records`, () => {
+    this.#database.write(`keep ${records.length} quarantined records`, () => {
       for (const record of records) this.#put(record);
     });
   }
 
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, QuarantinedRecord | 'purged'>> {
-    return this.#database.run('read quarantined records', () => {
+    return this.#database.read('read quarantined records', () => {
       const found = new Map<string, QuarantinedRecord | 'purged'>();
       for (const id of ids) {
         // SQLite would take half of a surrogate pair for U+FFFD, and find another record.
@@ -97,7 +97,7 @@ export class LocalQuarantineIndex implements QuarantineIndex {
 
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
     assert(limit > 0, 'list-limit-is-positive');
-    return this.#database.run('read the quarantine', () => {
+    return this.#database.read('read the quarantine', () => {
       const found: QuarantinedRecord[] = [];
       let byteLength = 0;
       for (const row of this.#selectList.iterate(after ?? '')) {
@@ -116,7 +116,7 @@ export class LocalQuarantineIndex implements QuarantineIndex {
     { reason, fromMs, toMs }: QuarantineSelection,
   ): Promise<QuarantinedPlace[]> {
     assert(limit > 0, 'list-limit-is-positive');
-    return this.#database.run('read the quarantine', () => {
+    return this.#database.read('read the quarantine', () => {
       const rows = this.#selectPlaces.all(after ?? '', reason, fromMs, toMs, limit);
       return (rows as unknown[] as PlaceRow[]).map(toPlace);
     });
@@ -124,7 +124,7 @@ export class LocalQuarantineIndex implements QuarantineIndex {
 
   async purge(sliceId: string, ids: readonly string[], forgetBelow: number): Promise<void> {
     if (ids.length === 0) return;
-    this.#database.transaction(`purge ${ids.length} quarantined records`, () => {
+    this.#database.write(`purge ${ids.length} quarantined records`, () => {
       for (const id of ids.filter((each) => each.isWellFormed())) {
         this.#empty.run(id, sliceId, forgetBelow);
         this.#delete.run(id, sliceId, forgetBelow);

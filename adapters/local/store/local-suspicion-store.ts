@@ -32,7 +32,7 @@ export class LocalSuspicionStore implements SuspicionStore {
   }
 
   async read(sliceId: string): Promise<Suspicion | null> {
-    return this.#database.run(`read the suspicion of ${sliceId}`, () => {
+    return this.#database.read(`read the suspicion of ${sliceId}`, () => {
       const row = this.#select.get(encodeText(sliceId));
       if (row === undefined) return null;
       const [sequenceNumber, subSequence, attempts, chunkRecords] = row as unknown as SuspicionRow;
@@ -42,7 +42,7 @@ export class LocalSuspicionStore implements SuspicionStore {
 
   async write(sliceId: string, suspicion: Suspicion | null): Promise<void> {
     const key = encodeText(sliceId);
-    this.#database.run(`write the suspicion of ${sliceId}`, () => {
+    this.#database.write(`write the suspicion of ${sliceId}`, () => {
       if (suspicion === null) {
         this.#delete.run(key);
         return;

@@ -13,6 +13,7 @@ import { LostStateFault, TransientFault } from '../../../core/faults.ts';
 import { RECORD_BYTES_MAX } from '../../../core/limits.ts';
 import type { Clock, StreamRecord } from '../../../core/ports.ts';
 import type { Position } from '../../../core/position.ts';
+import { NEXT_NUMBER } from '../commit-number.ts';
 import { FileIdentity } from '../file-identity.ts';
 import { localFault, withLocalFaults } from '../local-faults.ts';
 import { findRange, hashKeyOfDecimal, hashKeyOfPartition } from './hash-range.ts';
@@ -100,6 +101,7 @@ export class LocalStream {
   readonly #logs: readonly ShardLog[];
   readonly #indexes: ReadonlyMap<string, number>;
   readonly #begin: StatementSync;
+  readonly #count: StatementSync;
   readonly #commit: StatementSync;
   readonly #positions: MappingPositions;
   readonly #listeners = new Set<AppendListener>();
@@ -150,6 +152,7 @@ export class LocalStream {
     this.#logs = info.shards.map((shard) => new ShardLog(database, shard));
     this.#indexes = new Map(info.shards.map((shard) => [shard.shardId, shard.index]));
     this.#begin = database.prepare('BEGIN IMMEDIATE');
+    this.#count = database.prepare(`UPDATE commits SET ${NEXT_NUMBER}, appended = appended + ?`);
     this.#commit = database.prepare('COMMIT');
     this.#positions = new MappingPositions(database);
     this.#positionsSavedMs = options.clock.nowMs();
@@ -170,7 +173,7 @@ export class LocalStream {
    */
   append(entries: readonly StreamEntry[]): AppendedRecord[] {
     const nowMs = this.#clock.nowMs();
-    const appended = this.#inTransaction('append records', () => {
+    const appended = this.#inTransaction('append records', entries.length, () => {
       const results = entries.map((entry) => this.#stage(entry, nowMs));
       this.#positions.write();
       return results;
@@ -289,10 +292,11 @@ export class LocalStream {
     return findRange(this.#rangeEnds, hashKey);
   }
 
-  #inTransaction<T>(what: string, action: () => T): T {
+  #inTransaction<T>(what: string, appended: number, action: () => T): T {
     try {
       this.#begin.run();
       const result = action();
+      this.#count.run(appended);
       this.#commit.run();
       return result;
     } catch (error) {
@@ -318,7 +322,7 @@ export class LocalStream {
 
   #flushPositions(): void {
     if (!this.#positions.hasUnsaved) return;
-    this.#inTransaction('save the mapping positions', () => this.#positions.write());
+    this.#inTransaction('save the mapping positions', 0, () => this.#positions.write());
     this.#positionsSaved();
   }
 
@@ -332,7 +336,7 @@ export class LocalStream {
     const from = appender.firstOrdinal;
     while (this.#database.isOpen && appender.firstOrdinal < ordinal) {
       const next = Math.min(ordinal, appender.firstOrdinal + TRIM_CHUNK_RECORDS);
-      this.#inTransaction('trim records', () => appender.trimTo(next));
+      this.#inTransaction('trim records', 0, () => appender.trimTo(next));
       appender.trimmed(next);
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -3,6 +3,7 @@
  *
  * - WAL with synchronous = FULL: a commit that returned survives a power cut.
  * - One table of records a shard, keyed by ordinal: appends go to the right edge of a B-tree, so pages fill up.
+ * - Each transaction counts itself and the records that it appends in `commits`: a copy that lacks some is found.
  * - One connection writes. Others, in any thread, open the same file read-only.
  */
 import { randomBytes } from 'node:crypto';
@@ -12,11 +13,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
 import { requireFormat } from '../../../core/format-version.ts';
+import { COMMITS_TABLE, refuseTornCopy } from '../commit-number.ts';
 import { withLocalFaults } from '../local-faults.ts';
 import { cutHashRanges, type HashRange } from './hash-range.ts';
 
 /** Version of the schema below. A file of another one is refused. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 /** Marks the file as ours, whatever its name: "TdmS". */
 const APPLICATION_ID = 0x54_64_6d_53;
 const PAGE_BYTES = 8192;
@@ -54,6 +56,7 @@ interface CreateOptions {
 export function openForWriting(path: string, maxPages: number | null): DatabaseSync {
   return withLocalFaults(path, 'open the stream', () => {
     mkdirSync(dirname(path), { recursive: true });
+    refuseTornCopy(path);
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     return closedOnError(database, () => {
       refuseOtherFormats(database, path);
@@ -130,6 +133,8 @@ export function createStream(database: DatabaseSync, options: CreateOptions): vo
         sequence_number TEXT NOT NULL,
         sub_sequence INTEGER NOT NULL
       ) STRICT;
+      ${COMMITS_TABLE}
+      ALTER TABLE commits ADD COLUMN appended INTEGER NOT NULL DEFAULT 0;
     `);
     const id = randomBytes(ID_BYTES).toString('hex');
     const insert = database.prepare('INSERT INTO stream VALUES (?, ?, ?, NULL)');

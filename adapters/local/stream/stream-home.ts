@@ -3,81 +3,76 @@
  * own number in the file system (its *home*): a copy has another number. A copy made by `tidemark backup`, or of a stream
  * that was closed, has no home.
  *
- * - A copy of an open file without its WAL lacks the newest records, and nothing else shows it: refused.
- * - One with a WAL may be of two moments: every page and every ordinal is looked at, once.
+ * - A copy of an open file without its WAL, or with an empty one, lacks the newest records, and nothing else shows it: refused.
+ *   The WAL of an open stream is never empty.
+ * - One with a WAL of another moment is refused by the numbers of their commits (`commit-number.ts`).
+ * - What is left is a file that was copied while SQLite wrote into it: pages, ordinals and the count of all records are
+ *   looked at, once. A page that holds nothing but a part of one record's data would pass.
  */
-import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import { CorruptStateFault } from '../../../core/faults.ts';
+import { COPY_HINT, NEXT_NUMBER, torn, withoutLog } from '../commit-number.ts';
 import { FileIdentity } from '../file-identity.ts';
 import { recordsTable } from './stream-database.ts';
 
-const HINT =
-  'make copies of a running pipeline with `tidemark backup`, or copy the folder after `tidemark dev` has ended; to begin again on purpose, use an empty data folder';
-
 /** Before any connection is opened, since that may take the WAL in. Throws `CorruptStateFault`. */
 export function refuseLostWal(path: string): void {
-  const home = homeInFile(path);
+  const home = withoutLog(path, readHome);
   if (home === null || home === FileIdentity.of(path)?.inode) return;
-  if (existsSync(`${path}-wal`)) return;
+  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null;
+  if (size !== null && size > 0) return;
+  const how = size === null ? 'without' : 'with an empty';
   throw new CorruptStateFault(
-    `${path} is a copy that was made while the stream was in use, without ${path}-wal: the newest records are missing`,
-    { hint: HINT },
+    `${path} is a copy that was made while the stream was in use, ${how} ${path}-wal: the newest records are missing`,
+    { hint: COPY_HINT },
   );
 }
 
 /** The file is open from now on. Throws `CorruptStateFault` if it is a copy of two moments. */
 export function settleHome(database: DatabaseSync, path: string): void {
-  const home = database.prepare('SELECT home FROM stream').get()?.['home'] ?? null;
+  const home = readHome(database);
   const inode = FileIdentity.of(path)?.inode ?? null;
   if (home !== null && home !== inode) refuseTorn(database, path);
-  database.prepare('UPDATE stream SET home = ?').run(inode);
+  writeHome(database, inode);
   // Into the file itself: a copy without the WAL has it too.
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  // So that the WAL is not empty from now on.
+  database.exec(`UPDATE commits SET ${NEXT_NUMBER}`);
 }
 
 /** It is about to be closed: what is copied from now on is whole. */
 export function leaveHome(database: DatabaseSync): void {
-  database.exec('UPDATE stream SET home = NULL');
+  writeHome(database, null);
 }
 
-/** As the file says without its WAL; null if it says nothing. */
-function homeInFile(path: string): string | null {
-  if (!existsSync(path)) return null;
-  const url = pathToFileURL(path);
-  url.search = 'immutable=1';
-  let database: DatabaseSync | null = null;
-  try {
-    database = new DatabaseSync(url, { readOnly: true });
-    const home = database.prepare('SELECT home FROM stream').get()?.['home'];
-    return typeof home === 'string' ? home : null;
-  } catch {
-    // What is wrong with it is named by those who open it to use it.
-    return null;
-  } finally {
-    database?.close();
-  }
+function readHome(database: DatabaseSync): string | null {
+  const home = database.prepare('SELECT home FROM stream').get()?.['home'];
+  return typeof home === 'string' ? home : null;
+}
+
+function writeHome(database: DatabaseSync, home: string | null): void {
+  database.exec('BEGIN IMMEDIATE');
+  database.prepare('UPDATE stream SET home = ?').run(home);
+  database.exec(`UPDATE commits SET ${NEXT_NUMBER}; COMMIT`);
 }
 
 function refuseTorn(database: DatabaseSync, path: string): void {
   const found = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
   if (found !== 'ok') throw torn(path, String(found));
   const shards = database.prepare('SELECT shard, first_ordinal AS first FROM shards').all();
+  let appended = 0;
   for (const { shard, first } of shards) {
     const table = recordsTable(Number(shard));
     const { count, low, high } = database
       .prepare(`SELECT count(*) AS count, min(ordinal) AS low, max(ordinal) AS high FROM ${table}`)
       .get() as { count: number; low: number | null; high: number | null };
-    if (count === 0) continue;
-    const isDense = low === first && Number(high) - Number(low) + 1 === count;
+    const isDense = count === 0 || (low === first && Number(high) - Number(low) + 1 === count);
     if (!isDense) throw torn(path, `${table} has ${count} records from ${low} to ${high}`);
+    appended += high ?? Number(first) - 1;
   }
-}
-
-function torn(path: string, how: string): CorruptStateFault {
-  return new CorruptStateFault(
-    `${path} is a copy that was made while the stream was in use, and its parts are of different moments: ${how}`,
-    { hint: HINT },
-  );
+  const counted = database.prepare('SELECT appended FROM commits').get()?.['appended'];
+  if (counted !== appended) {
+    throw torn(path, `${counted} records were appended, and it shows ${appended}`);
+  }
 }

@@ -145,7 +145,8 @@ describe('a checkpoint store file', () => {
   });
 
   it.each([
-    [4, 'NewerFormatFault', 'upgrade'],
+    [5, 'NewerFormatFault', 'upgrade'],
+    [3, 'OlderFormatFault', 'start with an empty data folder'],
     [2, 'OlderFormatFault', 'start with an empty data folder'],
     [1, 'OlderFormatFault', 'start with an empty data folder'],
   ])('of format %s is refused and not touched', async (version, name, hint) => {
@@ -159,7 +160,7 @@ describe('a checkpoint store file', () => {
       expect.objectContaining({
         name,
         message: expect.stringContaining(
-          `has format ${version}; this Tidemark reads format 3 only`,
+          `has format ${version}; this Tidemark reads format 4 only`,
         ),
         hint: expect.stringContaining(hint),
       }),
@@ -257,6 +258,17 @@ describe('a checkpoint store file', () => {
     other.exec('ROLLBACK');
     other.close();
     expect(await heads.writeHead(head(2), 1)).toEqual({ outcome: 'applied' });
+    database.close();
+  });
+});
+
+describe('what is called a read', () => {
+  it('must not write, since its commit would not be counted', async () => {
+    const database = CheckpointDatabase.open(await databasePath());
+    const insert = database.prepare('INSERT INTO active_plan VALUES (1, 1, ?, ?)');
+    expect(() => database.read('test', () => insert.run('hash', new Uint8Array()))).toThrow(
+      /each-commit-is-counted/,
+    );
     database.close();
   });
 });

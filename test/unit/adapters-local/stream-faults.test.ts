@@ -79,7 +79,8 @@ describe('opening a local stream', () => {
   });
 
   it.each([
-    [3, NewerFormatFault],
+    [4, NewerFormatFault],
+    [2, OlderFormatFault],
     [1, OlderFormatFault],
   ])('refuses a file of format %s, to write and to read', (version, fault) => {
     const path = streamPath();

@@ -1,5 +1,6 @@
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDataFolder } from '../../../adapters/local/data-folder.ts';
 import { backUpFolder } from '../../../runtime/folder-backup.ts';
@@ -74,6 +75,13 @@ describe('a backup', () => {
   });
 });
 
+/** As SQLite does when the WAL is long. */
+function takeWalIn(path: string): void {
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
 describe('a copy of a folder in use, file by file', () => {
   const copyOf = (path: string, to: string, names: readonly string[]) => {
     for (const name of names) cpSync(join(path, name), join(to, name), { recursive: true });
@@ -104,6 +112,33 @@ describe('a copy of a folder in use, file by file', () => {
     for (let round = 0; round < 24; round++) life.stores.stream.append([large]);
     copyOf(path, to, ['stream.db-wal', 'checkpoint.db-wal']);
     await expect(opened(to)).rejects.toMatchObject({ name: 'CorruptStateFault' });
+  });
+
+  it('with a checkpoint.db and its WAL of different moments is refused, and backed up by no one', async () => {
+    const { path, life, to } = await inUse();
+    for (const first of ['checkpoint.db', 'checkpoint.db-wal']) {
+      const copy = `${to}-${first}`;
+      takeWalIn(join(path, 'checkpoint.db'));
+      life.append(1);
+      await life.fold();
+      copyOf(path, copy, [first]);
+      life.append(1);
+      await life.fold();
+      takeWalIn(join(path, 'checkpoint.db'));
+      life.append(1);
+      await life.fold();
+      copyOf(
+        path,
+        copy,
+        ['checkpoint.db', 'checkpoint.db-wal'].filter((name) => name !== first),
+      );
+      copyOf(path, copy, ['format.json', 'objects', 'stream.db', 'stream.db-wal']);
+      const refused = {
+        message: expect.stringMatching(/checkpoint.db is a copy .* different moments/),
+      };
+      await expect(backUpFolder(copy, `${copy}-backup`)).rejects.toMatchObject(refused);
+      await expect(opened(copy)).rejects.toMatchObject(refused);
+    }
   });
 
   it('of a folder that was closed goes on', async () => {
