@@ -7,8 +7,14 @@ const alias = {
   tidemark: fileURLToPath(new URL('./core/definition/index.ts', import.meta.url)),
 };
 
-/** Projects of a later group start when the earlier ones are done, so that they have the machine to themselves. */
-const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
+interface ProjectOptions {
+  /** Projects of a later group start when the earlier ones are done, so that they have the machine to themselves. */
+  readonly groupOrder?: number;
+  /** Files of one worker share the modules that they import: where these take long, and no test changes them. */
+  readonly isolate?: boolean;
+}
+
+const project = (name: string, timeoutMs: number, options: ProjectOptions = {}) => ({
   resolve: { alias },
   test: {
     name,
@@ -17,7 +23,8 @@ const project = (name: string, timeoutMs: number, groupOrder = 0) => ({
     hookTimeout: timeoutMs,
     // What is waited for comes soon, and later on a machine that is busy: only that it comes is a test.
     expect: { poll: { timeout: timeoutMs / 2 } },
-    sequence: { groupOrder },
+    sequence: { groupOrder: options.groupOrder ?? 0 },
+    isolate: options.isolate ?? true,
     maxConcurrency: 2,
   },
 });
@@ -34,10 +41,10 @@ export default defineConfig({
       project('arch', 60_000),
       project('property', 300_000),
       project('contract', 60_000),
-      project('infra', 120_000, 2),
+      project('infra', 120_000, { groupOrder: 2, isolate: false }),
       project('sim', 120_000),
       ...(isThorough ? [project('schedules', 900_000)] : []),
-      project('e2e', 120_000, 3),
+      project('e2e', 120_000, { groupOrder: 3 }),
     ],
   },
 });

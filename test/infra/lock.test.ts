@@ -20,11 +20,21 @@ import {
 } from './pipeline-app.ts';
 
 /** A folder after a first deploy. */
-function deployed(options: SynthOptions = {}): { folder: string; lock: string } {
+function deployed(options: SynthOptions = DEFAULT): { folder: string; lock: string } {
   const folder = newFolder();
+  if (options === DEFAULT && defaultLock !== undefined) {
+    writeFileSync(join(folder, 'tidemark.lock.json'), defaultLock);
+    return { folder, lock: defaultLock };
+  }
   makeApp({ ...options, folder }).template();
-  return { folder, lock: lockText(folder) ?? '' };
+  const lock = lockText(folder) ?? '';
+  if (options === DEFAULT) defaultLock = lock;
+  return { folder, lock };
 }
+
+const DEFAULT: SynthOptions = {};
+/** What the first deploy wrote: the next ones would write the same. */
+let defaultLock: string | undefined;
 
 function withViews(views: Record<string, ViewJson>): PipelineJson {
   return { ...ORDERS, views };

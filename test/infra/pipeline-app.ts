@@ -4,8 +4,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App, Stack } from 'aws-cdk-lib';
+import { App, type AppProps, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import {
+  DISABLE_ASSET_STAGING_CONTEXT,
+  DISABLE_CREATION_STACK_TRACES,
+  VALIDATE_AGAINST_DEFAULT_RULES,
+} from 'aws-cdk-lib/cx-api';
 import { onTestFinished, vi } from 'vitest';
 import type { PipelineJson } from '../../core/definition/pipeline-json.ts';
 import type { TidemarkPipelineProps } from '../../infra/pipeline-props.ts';
@@ -37,9 +42,24 @@ export interface SynthOptions {
   /** The folder of an app before: a second deploy. */
   readonly folder?: string;
   readonly constructId?: string;
+  /**
+   * With what takes most of a synth, and is off else: assets are staged, and CDK compares the template with CloudFormation's
+   * schemas, and refuses what differs.
+   */
+  readonly isWhole?: boolean;
   /** After the pipeline is made: an escape hatch, a grant. */
   readonly change?: (pipeline: TidemarkPipeline, stack: Stack) => void;
 }
+
+/** Without what takes longer than all the rest, under vitest most of all, and does not change the template. */
+export const QUICK = {
+  stackTraces: false,
+  treeMetadata: false,
+  analyticsReporting: false,
+  builtinCloudFormationValidation: false,
+} satisfies AppProps;
+
+export const QUICK_CONTEXT = { [DISABLE_CREATION_STACK_TRACES]: true };
 
 export interface SynthesisedApp {
   readonly app: App;
@@ -56,11 +76,14 @@ export function makeApp(options: SynthOptions = {}): SynthesisedApp {
   writeFileSync(path, JSON.stringify(options.pipeline ?? ORDERS));
   const app = new App({
     outdir: mkdtempSync(join(folder, 'out-')),
-    context: { ...options.context },
-    // Under vitest a stack trace costs more than all the rest.
-    stackTraces: false,
-    treeMetadata: false,
-    analyticsReporting: false,
+    context: {
+      ...QUICK_CONTEXT,
+      [DISABLE_ASSET_STAGING_CONTEXT]: options.isWhole !== true,
+      [VALIDATE_AGAINST_DEFAULT_RULES]: true,
+      ...options.context,
+    },
+    ...QUICK,
+    builtinCloudFormationValidation: options.isWhole === true,
   });
   const stack = new Stack(app, 'Shop');
   const pipeline = new TidemarkPipeline(stack, options.constructId ?? 'Orders', {

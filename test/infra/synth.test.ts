@@ -13,28 +13,34 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { TidemarkPipelineProps } from '../../infra/pipeline-props.ts';
-import { lockText, makeApp, newFolder, ORDERS_WITH_IDLE } from './pipeline-app.ts';
+import { repositoryApp } from '../../infra/repository-app.ts';
+import {
+  lockText,
+  makeApp,
+  newFolder,
+  ORDERS_WITH_IDLE,
+  QUICK,
+  QUICK_CONTEXT,
+} from './pipeline-app.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const EXAMPLE = join(ROOT, 'examples/flights');
 
-function run(program: string, args: string[], environment: Record<string, string> = {}) {
-  const { status, stdout, stderr } = spawnSync(program, args, {
+function cdk(...args: string[]) {
+  const program = join(ROOT, 'node_modules/.bin/cdk');
+  const { status, stdout, stderr } = spawnSync(program, ['synth', '--no-notices', ...args], {
     cwd: ROOT,
     encoding: 'utf8',
-    env: { ...process.env, CDK_DISABLE_CLI_TELEMETRY: 'true', ...environment },
+    env: { ...process.env, CDK_DISABLE_CLI_TELEMETRY: 'true' },
   });
   return { status, text: `${stdout}${stderr}` };
 }
-
-const cdk = (...args: string[]) =>
-  run(join(ROOT, 'node_modules/.bin/cdk'), ['synth', '--quiet', '--no-notices', ...args]);
 
 describe('cdk synth', () => {
   it('makes a template with all that it needs, and the same again', () => {
     const folder = newFolder();
     const locked = lockText(EXAMPLE);
-    const { status, text } = cdk('-c', 'stage=prod', '--output', join(folder, 'out'));
+    const { status, text } = cdk('--quiet', '-c', 'stage=prod', '--output', join(folder, 'out'));
 
     expect([status, text]).toEqual([0, expect.not.stringMatching(/warning|error/i)]);
     const template = readFileSync(join(folder, 'out/tidemark-flights-prod.template.json'), 'utf8');
@@ -52,35 +58,38 @@ describe('cdk synth', () => {
     const { pipelines } = JSON.parse(locked ?? '');
     expect(pipelines['dev/flights'].pipeline).toEqual(pipelines['prod/flights'].pipeline);
 
-    const again = run(process.execPath, ['infra/app.ts'], {
-      CDK_OUTDIR: join(folder, 'again'),
-      CDK_CONTEXT_JSON: JSON.stringify({
+    const again = repositoryApp({
+      ...QUICK,
+      outdir: join(folder, 'again'),
+      context: {
+        ...QUICK_CONTEXT,
         ...cdkJson().context,
         stage: 'prod',
         // As the command line asks.
         'aws:cdk:enable-path-metadata': true,
         'aws:cdk:enable-asset-metadata': true,
-      }),
+      },
     });
-    expect([again.status, again.text]).toEqual([0, '']);
+    again.synth();
     expect(readFileSync(join(folder, 'again/tidemark-flights-prod.template.json'), 'utf8')).toBe(
       template,
     );
   });
+});
+
+describe('the app of this repository', () => {
+  const synthesise = (context: Readonly<Record<string, string>>) => {
+    const outdir = join(newFolder(), 'out');
+    repositoryApp({ ...QUICK, outdir, context: { ...QUICK_CONTEXT, ...context } }).synth();
+    return outdir;
+  };
 
   it('makes another stack for another pipeline', () => {
-    const folder = newFolder();
-    writeFileSync(
-      join(folder, 'shop.json'),
-      JSON.stringify({ ...ORDERS_WITH_IDLE, name: 'Shop_Orders.eu' }),
-    );
-    const { status, text } = run(process.execPath, ['infra/app.ts'], {
-      CDK_OUTDIR: join(folder, 'out'),
-      CDK_CONTEXT_JSON: JSON.stringify({ pipeline: join(folder, 'shop.json') }),
-    });
+    const pipeline = join(newFolder(), 'shop.json');
+    writeFileSync(pipeline, JSON.stringify({ ...ORDERS_WITH_IDLE, name: 'Shop_Orders.eu' }));
 
-    expect([status, text]).toEqual([0, '']);
-    expect(existsSync(join(folder, 'out/tidemark-Shop-Orders-eu-dev.template.json'))).toBe(true);
+    const outdir = synthesise({ pipeline });
+    expect(existsSync(join(outdir, 'tidemark-Shop-Orders-eu-dev.template.json'))).toBe(true);
   });
 
   it.each([
@@ -88,13 +97,7 @@ describe('cdk synth', () => {
     ['target=moon', '-c target=moon: expected aws or emulator'],
     ['pipeline=nowhere.json', 'there is no pipeline file nowhere.json'],
   ])('says what -c %s should be', (context, expected) => {
-    const { status, text } = run(process.execPath, ['infra/app.ts'], {
-      CDK_OUTDIR: newFolder(),
-      CDK_CONTEXT_JSON: JSON.stringify(Object.fromEntries([context.split('=')])),
-    });
-
-    expect(status).toBe(1);
-    expect(text).toContain(expected);
+    expect(() => synthesise(Object.fromEntries([context.split('=')]))).toThrow(expected);
   });
 });
 
@@ -129,9 +132,11 @@ describe('cdk-nag', () => {
     ['at stage dev', () => ({ stage: 'dev' })],
     ['with a stream and a bucket of others', given],
     ['on an emulator', () => ({ target: 'emulator' })],
-  ])('finds nothing %s', (_, props) => {
-    const { app, stack } = makeApp({ pipeline: ORDERS_WITH_IDLE, props });
+  ])('finds nothing %s, nor does CloudFormation', (_, props) => {
+    const options = { pipeline: ORDERS_WITH_IDLE, props, isWhole: true };
+    const { app, stack, template } = makeApp(options);
 
+    expect(template).not.toThrow();
     expect(new AwsSolutionsChecks(app).validateScope(stack).violations).toEqual([]);
   });
 

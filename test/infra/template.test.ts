@@ -418,7 +418,7 @@ describe('the functions', () => {
   });
 
   it('carry the bundle and the plan, whatever is said in the file made explicit', () => {
-    const { app, template } = makeApp();
+    const { app, template } = makeApp({ isWhole: true });
     const functions = resourcesOf(template(), 'AWS::Lambda::Function');
 
     for (const [, { Properties }] of functions) {
@@ -776,8 +776,9 @@ describe('warnings', () => {
 });
 
 describe('on an emulator', () => {
-  const emulator = () =>
+  const emulator = (isWhole = false) =>
     makeApp({
+      isWhole,
       pipeline: { ...ORDERS_WITH_IDLE, name: 'Shop_Orders.eu' },
       props: () => ({ target: 'emulator', stage: 'dev' }),
     });
@@ -801,7 +802,7 @@ describe('on an emulator', () => {
   });
 
   it('functions run on a runtime of our own, with the endpoint', () => {
-    const { app, template } = emulator();
+    const { app, template } = emulator(true);
 
     for (const [, { Properties }] of resourcesOf(template(), 'AWS::Lambda::Function')) {
       expect(Properties).toMatchObject({
