@@ -23,6 +23,7 @@ import {
   rowId,
   type ShardRecount,
 } from './recount.ts';
+import { brokenRetention } from './retention-check.ts';
 import { recordsUpTo, type SimShard, type SimStream } from './sim-stream.ts';
 
 /** Every record that each shard ever took. */
@@ -196,6 +197,8 @@ export class Auditor {
     try {
       const difference = await this.#differenceAt(head);
       if (difference !== null) this.#report('wrong state', `${where}: ${difference}`);
+      const broken = await brokenRetention(head, this.#lineage.basesOf(head), this.#stores.blobs);
+      if (broken !== null) this.#report('what HEAD must keep is not kept', `${where}: ${broken}`);
     } catch (fault) {
       this.#report('unreadable state', `${where}: ${stackOf(fault)}`);
     }

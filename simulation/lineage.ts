@@ -15,6 +15,7 @@ import { SliceImage } from '../core/state/slice-image.ts';
 import type { QuarantineEntry } from '../core/state/state-change.ts';
 import type { Harm } from './harmful-record.ts';
 import { type PlanSpan, type Redriven, recordId } from './recount.ts';
+import type { KeptBase } from './retention-check.ts';
 
 export interface EpochFacts {
   readonly redriven: readonly Redriven[];
@@ -44,6 +45,7 @@ export class Lineage {
   readonly #harmOf: (shardId: string, position: Position) => Harm | null;
   /** By the nonce of the epoch's delta. */
   readonly #facts = new Map<string, EpochFacts>();
+  readonly #bases = new Map<string, readonly KeptBase[]>();
   readonly #byNumber = new Map<string, EpochFacts>();
 
   /**
@@ -77,6 +79,11 @@ export class Lineage {
     return head.delta === null ? NONE : (this.#facts.get(head.delta.nonce) ?? NONE);
   }
 
+  /** The bases that the epoch goes on from, its own too, the oldest first: none below its floor. */
+  basesOf({ delta }: Head): readonly KeptBase[] {
+    return this.#bases.get(delta?.nonce ?? '') ?? [];
+  }
+
   at(sliceId: string, timeline: number, epoch: number): EpochFacts {
     return this.#byNumber.get(`${sliceId} ${timeline} ${epoch}`) ?? NONE;
   }
@@ -86,7 +93,9 @@ export class Lineage {
     const bytes = await store.read(blobKey(head.sliceId, reference));
     if (bytes === null) throw new Error(`HEAD names ${reference.nonce}, which was never written`);
     const delta = decodeDelta(bytes, head.sliceId, reference);
-    const before = this.#facts.get(delta.predecessors.at(-1)?.nonce ?? '') ?? NONE;
+    const predecessor = delta.predecessors.at(-1)?.nonce ?? '';
+    this.#learnBases(head, delta, this.#bases.get(predecessor) ?? []);
+    const before = this.#facts.get(predecessor) ?? NONE;
     const plan = this.#plans.get(delta.planHash);
     if (plan === undefined) throw new Error(`plan ${delta.planHash} was never active`);
     const image = new SliceImage(plan);
@@ -107,6 +116,13 @@ export class Lineage {
     const spans = all.plans.map((each) => [each.plan.hash, each.afterCount, each.redrivenBefore]);
     const text = JSON.stringify([all.redriven, spans, [...all.condemned.keys()]]);
     return { ...all, text };
+  }
+
+  #learnBases(head: Head, { nonce, manifest }: Delta, before: readonly KeptBase[]): void {
+    const { base, cursor, collectBelow } = head;
+    const own = base === null || manifest === null ? [] : [{ base, manifest, cursor }];
+    const kept = before.filter((each) => each.base.epoch >= collectBelow);
+    this.#bases.set(nonce, [...kept, ...own]);
   }
 
   async #redrivenBy(delta: Delta, head: Head, image: SliceImage): Promise<Redriven[]> {

@@ -40,6 +40,8 @@ export class Committer {
       isRecovering,
     };
     if (decideAnswer(facts, this.#ports.knobs) === 'checkpoint') return this.commit(memory, report);
+    // The owner of a recovery would answer for records, and leave the slice as far behind as it was.
+    assert(!isRecovering, 'an-owner-brings-its-recovery-forward');
     if (comparePositions(state.position, head.delivered) <= 0) return 'done';
     const nonce = this.#ports.nonces.nonce();
     const after = await this.#write(head, delivering(head, state.position, arrivalMs, nonce));

@@ -10,6 +10,8 @@ import {
 } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
+const KEEPS = 'what HEAD must keep is not kept';
+
 export const KEEPING_MUTANTS: readonly Mutant[] = [
   {
     ...mutant(
@@ -24,14 +26,34 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   {
     ...mutant(
       'what a rollback goes on from is not kept',
-      'a rollback lost what came since|CorruptStateFault|ReplayGapFault|InvariantFault',
+      `a rollback lost what came since|CorruptStateFault|ReplayGapFault|InvariantFault|${KEEPS}`,
       'core/checkpoint/retention.ts',
       'const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);',
       'const isNeeded = false;',
     ),
     scenario: ROLLBACK_AFTER_BASES,
   },
-
+  mutant(
+    'the stream may be trimmed up to the newest base',
+    KEEPS,
+    'core/checkpoint/retention.ts',
+    'return { collectBelow: floor.epoch, replayFrom: floor.cursor, floor: next };',
+    'return { collectBelow: floor.epoch, replayFrom: next.cursor, floor: next };',
+  ),
+  mutant(
+    'absorbed runs go at once',
+    KEEPS,
+    'core/checkpoint/retention.ts',
+    'return !manifest.absorbed.some(({ run, epoch }) => sameBlob(run, name) && epoch > collectBelow);',
+    'return manifest !== null;',
+  ),
+  mutant(
+    'the pending floor outlives its timeline',
+    KEEPS,
+    'core/checkpoint/rewind.ts',
+    '    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },\n',
+    '',
+  ),
   {
     ...mutant(
       'a commit that never was may be gone back to',

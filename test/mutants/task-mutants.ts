@@ -110,6 +110,13 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'const condemned = deaths >= 1;',
   ),
   mutant(
+    'a recovery answers and completes no epoch',
+    'InvariantFault',
+    'core/task/cadence.ts',
+    'if (facts.isRecovering || ',
+    'if (',
+  ),
+  mutant(
     'a record that throws is not remembered',
     'stuck|no end|no answer',
     'core/task/fold-guard.ts',
