@@ -2,12 +2,13 @@
  * Where each epoch comes from: which records had been redriven, or quarantined unread, when it was completed. A slice that goes back
  * to an older epoch goes on from what that one had.
  */
+import type { BlobStores } from '../core/checkpoint/blobs.ts';
 import { type Delta, decodeDelta } from '../core/checkpoint/delta.ts';
 import type { Head } from '../core/checkpoint/head.ts';
 import { type BlobReference, blobKey } from '../core/checkpoint/names.ts';
 import { applyDelta } from '../core/checkpoint/restore.ts';
 import type { Plan } from '../core/definition/plan.ts';
-import type { BlobStore, Inbox } from '../core/ports.ts';
+import type { Inbox } from '../core/ports.ts';
 import type { Position } from '../core/position.ts';
 import type { ClosedEntry } from '../core/state/closed-entries.ts';
 import { isLedgerKeyOf, ledgerStanding } from '../core/state/ledger-standing.ts';
@@ -31,15 +32,10 @@ const NONE: EpochFacts = { redriven: [], plans: [], condemned: new Map(), text: 
 /** What the core itself decides about a record; no rule about records gives these reasons. */
 const UNREAD = new Set(['kills-its-environment', 'fold-failed']);
 
-export interface SoundStores {
-  readonly items: BlobStore;
-  readonly objects: BlobStore;
-}
-
 export class Lineage {
   /** By hash. */
   readonly #plans: ReadonlyMap<string, Plan>;
-  readonly #blobs: SoundStores;
+  readonly #blobs: BlobStores;
   readonly #inbox: Inbox;
   readonly #mayRefuse: () => boolean;
   readonly #harmOf: (shardId: string, position: Position) => Harm | null;
@@ -54,7 +50,7 @@ export class Lineage {
    */
   constructor(
     plans: ReadonlyMap<string, Plan>,
-    blobs: SoundStores,
+    blobs: BlobStores,
     inbox: Inbox,
     mayRefuse: () => boolean,
     harmOf: (shardId: string, position: Position) => Harm | null,

@@ -2,11 +2,11 @@
  * What HEAD promises to keep, held against the bases that its epochs really have: going back must be possible to each of them
  * that is not below the floor, and to where a rollback goes on from, whether or not anybody ever goes back.
  */
+import type { BlobStores } from '../core/checkpoint/blobs.ts';
 import type { Head } from '../core/checkpoint/head.ts';
 import type { Manifest } from '../core/checkpoint/manifest.ts';
 import { type BlobReference, blobKey } from '../core/checkpoint/names.ts';
 import { comparePositions, type Position, START } from '../core/position.ts';
-import type { SoundStores } from './lineage.ts';
 
 /** A base of an epoch, or of one that the epoch goes on from. */
 export interface KeptBase {
@@ -19,7 +19,7 @@ export interface KeptBase {
 export async function brokenRetention(
   head: Head,
   bases: readonly KeptBase[],
-  blobs: SoundStores,
+  blobs: BlobStores,
 ): Promise<string | null> {
   const { collectBelow, replayFrom, floor, previous } = head;
   for (const epoch of [collectBelow, floor.epoch]) {
