@@ -100,7 +100,7 @@ function fillOrders() {
   if (count !== undefined) element('order').value = count;
 }
 
-function showStatus({ pipeline, records, watermark, slices }) {
+function showStatus({ pipeline, records, partlyQuarantined, watermark, waiting, slices }) {
   document.title = `${pipeline} · Tidemark`;
   element('pipeline').textContent = pipeline;
   const total = Object.values(records).reduce((sum, count) => sum + count, 0);
@@ -112,8 +112,12 @@ function showStatus({ pipeline, records, watermark, slices }) {
     ['late', numberText(records.late)],
     ['unmatched', numberText(records.unmatched)],
     ['quarantined', numberText(records.quarantined), records.quarantined > 0 ? 'warn' : ''],
+    ...(partlyQuarantined > 0
+      ? [['folded, and late for some views', numberText(partlyQuarantined), 'warn']]
+      : []),
     ['behind', duration(Math.max(0, ...behind))],
     ['watermark', time(watermark)],
+    ...(waiting === undefined ? [] : [['shards not folded yet', `${waiting.length}`, 'warn']]),
   ];
   element('totals').replaceChildren(
     ...totals.map(([name, value, style = '']) => {

@@ -265,6 +265,9 @@ export class Auditor {
     const counts = countsText(head.counts);
     const expectedCounts = countsText(recount.counts);
     if (counts !== expectedCounts) return `${counts}, expected ${expectedCounts}`;
+    if (head.partlyQuarantined !== recount.partlyQuarantined) {
+      return `${head.partlyQuarantined} partly quarantined, expected ${recount.partlyQuarantined}`;
+    }
     const plan = this.#plans.get(head.planHash) as Plan;
     const checkpoint = await restore(plan, head, this.#stores.blobs);
     const expected = mergeRecounts(plan, [recount]);

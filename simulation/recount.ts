@@ -37,6 +37,8 @@ export interface ShardRecount {
   /** The latest time of a record that was sound and no duplicate, since times are read as they are; −Infinity before the first. */
   readonly newestMs: number;
   readonly counts: RecordCounts;
+  /** Records that wait in the quarantine for some views while others have folded them. */
+  readonly partlyQuarantined: number;
   /** Every record that was ever quarantined, by `recordId`: why. Redriven ones stay listed. */
   readonly quarantined: Map<string, string>;
   /** What became of records that were brought back, by `recordId`; one that is still bad is `quarantined`. */
@@ -152,6 +154,7 @@ class Recount implements ShardRecount {
     unmatched: 0,
     heartbeats: 0,
   };
+  partlyQuarantined = 0;
   readonly quarantined = new Map<string, string>();
   readonly redriven = new Map<string, RecordClass>();
   #views: RecountViews;
@@ -261,6 +264,7 @@ class Recount implements ShardRecount {
       this.quarantined.set(id, 'late');
       const views = aside.map(({ name }) => this.#views.get(name) as RecountView);
       this.#aside.set(id, { views, folded: taking.length > 0 });
+      if (taking.length > 0) this.partlyQuarantined++;
     }
     this.newestMs = Math.max(this.newestMs, record.timeMs);
     this.watermarkMs = Math.max(this.watermarkMs, record.timeMs - this.#plan.latenessMs);
@@ -289,7 +293,10 @@ class Recount implements ShardRecount {
     // What is brought back counts for where later views are whole up to a day after it arrived.
     const boundedMs = Math.min(judged.timeMs, (logged?.arrivalMs ?? 0) + 24 * 3_600_000);
     if (outcome !== 'duplicates') this.newestMs = Math.max(this.newestMs, boundedMs);
-    if (isPartly) return;
+    if (isPartly) {
+      this.partlyQuarantined--;
+      return;
+    }
     this.counts.quarantined--;
     this.counts[outcome]++;
   }

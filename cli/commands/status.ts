@@ -10,7 +10,11 @@ export interface Status {
   readonly pipeline: string;
   readonly plan: { readonly ordinal: number; readonly hash: string };
   readonly records: Readonly<Record<string, number>>;
+  readonly partlyQuarantined: number;
   readonly watermark: string | null;
+  readonly exempt?: readonly string[];
+  readonly waiting?: readonly string[];
+  readonly listed?: false;
   readonly slices: readonly {
     readonly id: string;
     readonly state: string;
@@ -38,7 +42,7 @@ export function statusCommand(): Command {
     });
 }
 
-function describeStatus(status: Status): string {
+export function describeStatus(status: Status): string {
   const records = Object.entries(status.records).map(
     ([name, count]) => `${name} ${numberText(count)}`,
   );
@@ -60,7 +64,28 @@ function describeStatus(status: Status): string {
   return [
     `pipeline ${status.pipeline}, plan ${status.plan.ordinal} (${status.plan.hash.slice(0, 8)}), watermark ${watermark}`,
     `records: ${records.join(', ')}`,
+    ...remarks(status),
     formatTable(columns, rows, TERMINAL),
     ...(status.hints ?? []).map(({ text }) => `warning: ${printable(text)}`),
   ].join('\n');
+}
+
+function remarks({ partlyQuarantined, exempt, waiting, listed }: Status): string[] {
+  const lines: string[] = [];
+  if (partlyQuarantined > 0) {
+    lines.push(
+      `${numberText(partlyQuarantined)} of the folded records are in the quarantine too: they were late for some views, and others took them`,
+    );
+  }
+  if (listed === false) {
+    lines.push('the stream does not say now which shards it has, so the watermark is not known');
+  }
+  if (waiting !== undefined) {
+    const names = waiting.map(printable).join(', ');
+    lines.push(
+      `nothing is folded yet of ${names}, although the stream has records there, so the watermark is not known`,
+    );
+  }
+  if (exempt !== undefined) lines.push(`no record yet: ${exempt.map(printable).join(', ')}`);
+  return lines;
 }

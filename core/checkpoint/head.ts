@@ -76,6 +76,8 @@ export interface Head {
   readonly watermarkMs: number;
   readonly digest: Digest;
   readonly counts: Readonly<RecordCounts>;
+  /** See `FoldProgress`. */
+  readonly partlyQuarantined: number;
   readonly entryCount: number;
   /** Bytes that a restore reads: base and chain. */
   readonly stateBytes: number;
@@ -117,6 +119,7 @@ export function firstHead(
     watermarkMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
     counts: noRecords(),
+    partlyQuarantined: 0,
     entryCount: 0,
     stateBytes: 0,
     chainLength: 0,
@@ -155,14 +158,23 @@ export function parseHead(item: HeadItem): Head {
   return head;
 }
 
+type Standing = Pick<Head, 'cursor' | 'watermarkMs' | 'digest' | 'counts' | 'partlyQuarantined'>;
+
 /** What HEAD says of the fold that its epoch holds. */
 export function standingOf({
   position,
   watermarkMs,
   digest,
   counts,
-}: FoldProgress): Pick<Head, 'cursor' | 'watermarkMs' | 'digest' | 'counts'> {
-  return { cursor: position, watermarkMs, digest: digest.copy(), counts: { ...counts } };
+  partlyQuarantined,
+}: FoldProgress): Standing {
+  return {
+    cursor: position,
+    watermarkMs,
+    digest: digest.copy(),
+    counts: { ...counts },
+    partlyQuarantined,
+  };
 }
 
 /** What must hold of every HEAD, checked before each write and after each read. */
@@ -173,6 +185,11 @@ function assertHead(head: Head): void {
     () => `${head.cursor.sequenceNumber} > ${head.delivered.sequenceNumber}`,
   );
   assert(totalRecords(head.counts) === head.digest.count, 'each-record-has-one-class');
+  assert(
+    head.partlyQuarantined <= head.counts.folded,
+    'what-is-quarantined-in-part-is-folded',
+    () => `${head.partlyQuarantined} of ${head.counts.folded}`,
+  );
   assert((head.epoch === 0) === (head.delta === null), 'an-epoch-has-a-delta');
   assert(head.delta === null || head.delta.epoch === head.epoch, 'head-names-its-own-delta');
   assert(head.base === null || head.base.epoch <= head.epoch, 'base-is-not-ahead');
@@ -242,6 +259,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   writer.f64(head.watermarkMs);
   head.digest.encode(writer);
   encodeCounts(head.counts, writer);
+  writer.varint(head.partlyQuarantined);
   for (const number of [head.entryCount, head.stateBytes, head.chainLength, head.chainBytes]) {
     writer.varint(number);
   }
@@ -285,6 +303,7 @@ function decodeHead(reader: ByteReader): Head {
     watermarkMs: reader.f64(),
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
+    partlyQuarantined: reader.varint(),
     entryCount: reader.varint(),
     stateBytes: reader.varint(),
     chainLength: reader.varint(),

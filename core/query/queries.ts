@@ -12,6 +12,7 @@ import { mayHavePassed } from '../elapsed.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
 import { type QuarantineIndex, type QuarantineSelection, quarantineId } from '../ports.ts';
 import { Zone } from '../time/zone.ts';
+import { IdleShards } from './idle-shards.ts';
 import type { Pace } from './pace.ts';
 import type { QueryParameters } from './parameter-values.ts';
 import {
@@ -41,6 +42,7 @@ const ATTEMPTS_MAX = 3;
 export class Queries {
   readonly #plan: Plan;
   readonly #ports: QueryPorts;
+  readonly #idleShards: IdleShards;
   readonly #snapshots: Snapshots;
   readonly #runs: RunCache;
   #last: Promise<unknown> = Promise.resolve();
@@ -48,7 +50,8 @@ export class Queries {
   constructor(plan: Plan, ports: QueryPorts) {
     this.#plan = plan;
     this.#ports = ports;
-    this.#snapshots = new Snapshots(plan, ports);
+    this.#idleShards = new IdleShards(ports);
+    this.#snapshots = new Snapshots(plan, ports, this.#idleShards);
     this.#runs = new RunCache(ports.blobs);
   }
 
@@ -68,7 +71,7 @@ export class Queries {
   }
 
   status(): Promise<Asked<PipelineStatus>> {
-    return guarded(() => pipelineStatus(this.#plan, this.#ports));
+    return guarded(() => pipelineStatus(this.#plan, this.#ports, this.#idleShards));
   }
 
   async quarantine(parameters: QueryParameters): Promise<Asked<QuarantineList>> {

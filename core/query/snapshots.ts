@@ -10,10 +10,9 @@ import { type Head, parseHead } from '../checkpoint/head.ts';
 import { type BlobName, type BlobReference, sliceIdOf } from '../checkpoint/names.ts';
 import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
-import { TransientFault } from '../faults.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
 import type { CheckpointStore, RecordSource, ShardDirectory } from '../ports.ts';
-import { START } from '../position.ts';
+import { IdleShards } from './idle-shards.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import {
   fingerprintOf,
@@ -65,12 +64,12 @@ export class Snapshots {
   readonly #readers = new Map<string, SliceReader>();
   /** Images that were loaded for a `next`, the least recently used first. They never move. */
   readonly #pinned = new Map<string, PinnedImage>();
-  /** Shards that were seen to have records while no slice had folded any. */
-  readonly #filled = new Set<string>();
+  readonly #idleShards: IdleShards;
 
-  constructor(plan: Plan, ports: SnapshotPorts) {
+  constructor(plan: Plan, ports: SnapshotPorts, idleShards = new IdleShards(ports)) {
     this.#plan = plan;
     this.#ports = ports;
+    this.#idleShards = idleShards;
   }
 
   /** Every slice as its HEAD says. */
@@ -81,24 +80,24 @@ export class Snapshots {
   async newest(): Promise<Snapshot> {
     const heads = await this.#readHeads();
     // After the HEADs: a shard that came meanwhile has no slice here, and is asked whether it has records.
-    const shardIds = await this.#listShards();
+    const shardIds = await this.#idleShards.list();
     const slices = await this.#follow(heads);
-    const opened = slices.map(async ({ head, checkpoint }): Promise<LoadedPart> => {
+    const folded = slices.map(({ head, checkpoint }) => {
+      return { shardId: head.shardId, recordCount: checkpoint.image.progress.digest.count };
+    });
+    const { waits: waiting, unopened } = await this.#idleShards.judge(folded, shardIds);
+    const opened = slices.map(({ head, checkpoint }): LoadedPart => {
       const { sliceId, shardId, status, delta } = head;
-      const isIdle = checkpoint.image.progress.digest.count === 0;
-      const waits = isIdle && (await this.#hasRecords(shardId, true));
+      const waits = waiting.has(shardId);
       const epoch = delta?.epoch ?? 0;
       const pinned = { sliceId, status, waits, epoch, nonceByte: nonceByte(delta) };
       return { shardId, pinned, checkpoint, delta };
     });
-    const known = new Set(heads.map(({ shardId }) => shardId));
-    const others = (shardIds ?? []).filter((shardId) => !known.has(shardId));
-    const unopened = others.map(async (shardId): Promise<LoadedPart> => {
-      const waits = await this.#hasRecords(shardId, false);
-      return this.#unopened({ ...NOTHING_FOLDED, sliceId: sliceIdOf(shardId), waits }, shardId);
+    const others = unopened.map((shardId) => {
+      const pinned = { sliceId: sliceIdOf(shardId), waits: waiting.has(shardId) };
+      return this.#unopened({ ...NOTHING_FOLDED, ...pinned }, shardId);
     });
-    const parts = await Promise.all([...opened, ...unopened]);
-    return snapshotOf(parts, shardIds !== null);
+    return snapshotOf([...opened, ...others], shardIds !== null);
   }
 
   #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
@@ -107,33 +106,6 @@ export class Snapshots {
 
   async #readHeads(): Promise<Head[]> {
     return (await this.#ports.heads.listHeads()).map(parseHead);
-  }
-
-  /** Null if the stream does not say now: rows are right without it, but nothing is closed or complete. */
-  async #listShards(): Promise<readonly string[] | null> {
-    try {
-      return await this.#ports.shards.shardIds();
-    } catch (fault) {
-      if (fault instanceof TransientFault) return null;
-      throw fault;
-    }
-  }
-
-  /** True, too, if that cannot be told now. `hasSlice` says whether a slice begins at the shard's first record. */
-  async #hasRecords(shardId: string, hasSlice: boolean): Promise<boolean> {
-    if (this.#filled.has(shardId)) return true;
-    try {
-      const first = await this.#ports.source.readAfter(shardId, START, 1);
-      // Of a shard without a slice there is no mark that a record was there: what is gone was never the pipeline's.
-      // The shard closed without a record so long ago that the stream no longer has it.
-      if (first.outcome === 'gone') return false;
-      if (first.outcome === 'trimmed') return hasSlice || first.oldest !== null;
-      if (first.records.length > 0) this.#filled.add(shardId);
-      return first.records.length > 0 || !first.reachedTip;
-    } catch (fault) {
-      if (fault instanceof TransientFault) return true;
-      throw fault;
-    }
   }
 
   /** A shard that no slice stands for yet. */

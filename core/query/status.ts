@@ -1,7 +1,8 @@
 /**
- * How a pipeline stands, out of the HEADs alone: each slice's, and their sums.
+ * How a pipeline stands: each slice's HEAD, their sums, and the shards of which no slice has folded anything.
  */
 import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
+import { sliceIdOf } from '../checkpoint/names.ts';
 import type { Plan } from '../definition/plan.ts';
 import { ageToShow } from '../elapsed.ts';
 import { StreamMismatchFault, TransientFault } from '../faults.ts';
@@ -18,16 +19,29 @@ import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/
 import { Digest } from '../state/digest.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
+import type { IdleShards } from './idle-shards.ts';
 
 export interface PipelineStatus {
   readonly pipeline: string;
   readonly plan: { readonly ordinal: number; readonly hash: string };
+  /** What became of each record: it counts in one of these. */
   readonly records: Readonly<RecordCounts>;
+  /** Of the folded ones: how many wait in the quarantine too, as late for some views while others took them. */
+  readonly partlyQuarantined: number;
   readonly digest: string;
   /** The pipeline's: times of answers are written in it, and times without offset are read in it. */
   readonly zone: string;
-  /** The lowest of the live slices that had a record; null if none had. ISO 8601 with the zone's offset. */
+  /**
+   * The lowest of the live slices that had a record; null if none had, or if what no slice has folded yet may be before it. ISO
+   * 8601 with the zone's offset.
+   */
   readonly watermark: string | null;
+  /** Slices whose shards never had a record, those without a HEAD included: as in answers. Absent: none. */
+  readonly exempt?: readonly string[];
+  /** Slices that have folded nothing, although their shards have records: `watermark` is null until they have. Absent: none. */
+  readonly waiting?: readonly string[];
+  /** False, and there only if so: the stream did not say which shards it has, so `watermark` is null. */
+  readonly listed?: false;
   readonly slices: readonly SliceStanding[];
 }
 
@@ -71,8 +85,15 @@ export interface StatusPorts {
   readonly ages?: AgeStore;
 }
 
-export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<PipelineStatus> {
+export async function pipelineStatus(
+  plan: Plan,
+  ports: StatusPorts,
+  idleShards: IdleShards,
+): Promise<PipelineStatus> {
   const heads = (await ports.heads.listHeads()).map(parseHead);
+  // After the HEADs: a shard that came meanwhile is asked whether it has records.
+  const { exempt, waiting, isListed } = await idleSlices(heads, idleShards);
+  const isKnown = isListed && waiting.length === 0;
   const zone = new Zone(plan.zone);
   const counts = noRecords();
   const digest = new Digest();
@@ -84,11 +105,28 @@ export async function pipelineStatus(plan: Plan, ports: StatusPorts): Promise<Pi
     pipeline: plan.name,
     plan: { ordinal: Math.max(0, ...heads.map(({ planOrdinal }) => planOrdinal)), hash: plan.hash },
     records: counts,
+    partlyQuarantined: heads.reduce((sum, head) => sum + head.partlyQuarantined, 0),
     digest: digest.value().sum,
     zone: plan.zone,
-    watermark: isoOf(watermarkOf(heads), zone),
+    watermark: isKnown ? isoOf(watermarkOf(heads), zone) : null,
+    ...(exempt.length === 0 ? {} : { exempt }),
+    ...(waiting.length === 0 ? {} : { waiting }),
+    ...(isListed ? {} : { listed: false }),
     slices: await standings(heads, zone, ports),
   };
+}
+
+async function idleSlices(heads: readonly Head[], idleShards: IdleShards) {
+  const shardIds = await idleShards.list();
+  const slices = heads.map(({ shardId, digest }) => ({ shardId, recordCount: digest.count }));
+  const { waits, unopened } = await idleShards.judge(slices, shardIds);
+  const idle = slices.filter(({ recordCount }) => recordCount === 0).map(({ shardId }) => shardId);
+  const idsOf = (isWaiting: boolean) =>
+    [...idle, ...unopened]
+      .filter((shardId) => waits.has(shardId) === isWaiting)
+      .map(sliceIdOf)
+      .sort();
+  return { exempt: idsOf(false), waiting: idsOf(true), isListed: shardIds !== null };
 }
 
 async function standings(

@@ -111,7 +111,7 @@ export class RecordFold {
     if (counted) {
       progress.counts.quarantined--;
       progress.counts[outcome]++;
-    }
+    } else progress.partlyQuarantined--;
     enterRedriven(ledgerOf(overlay), record, waiting);
     return null;
   }
@@ -230,6 +230,7 @@ export class RecordFold {
       const late: BadRecord = { reason: 'late', detail: `its window had closed in ${quoted}` };
       const waiting = lateViews.map((index) => names[index] as string);
       quarantine(record, late, overlay, waiting, !folded);
+      if (folded) progress.partlyQuarantined++;
     }
     if (folded) return 'folded';
     if (!matched) return 'unmatched';

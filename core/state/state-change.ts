@@ -1,7 +1,7 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · late drops · views · entries of
+ *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · late drops · partly quarantined · views · entries of
  *   each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
@@ -50,6 +50,8 @@ export interface FoldProgress {
   counts: RecordCounts;
   /** How often a view dropped a record as late, whether or not other views took it. */
   lateDrops: number;
+  /** Records that some views folded and that wait in the quarantine as late for others: they count as `folded`. */
+  partlyQuarantined: number;
 }
 
 /** A record that the fold quarantined. */
@@ -181,6 +183,7 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   progress.digest.encode(writer);
   encodeCounts(progress.counts, writer);
   writer.varint(progress.lateDrops);
+  writer.varint(progress.partlyQuarantined);
 }
 
 function decodeProgress(reader: ByteReader): FoldProgress {
@@ -195,6 +198,7 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
     lateDrops: reader.varint(),
+    partlyQuarantined: reader.varint(),
   };
 }
 
@@ -285,6 +289,7 @@ export function noProgress(plan: Plan): FoldProgress {
     digest: new Digest(),
     counts: noRecords(),
     lateDrops: 0,
+    partlyQuarantined: 0,
   };
 }
 

@@ -172,9 +172,9 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   mutant(
     'a shard that no slice stands for holds no window open',
     'wrong answer',
-    'core/query/snapshots.ts',
-    'const others = (shardIds ?? []).filter((shardId) => !known.has(shardId));',
-    'const others = (shardIds ?? []).filter((shardId) => known.size === 0 && shardId === "");',
+    'core/query/idle-shards.ts',
+    'const unopened = (shardIds ?? []).filter((shardId) => !known.has(shardId));',
+    'const unopened = (shardIds ?? []).filter((shardId) => known.size === 0 && shardId === "");',
   ),
   mutant(
     'a slice in recovery counts as open',

@@ -134,6 +134,7 @@ describe('HEAD', () => {
   it.each<[string, Partial<Head>]>([
     ['cursor-is-at-most-delivered', { delivered: { sequenceNumber: '1', subSequence: 0 } }],
     ['each-record-has-one-class', { digest: new Digest(16) }],
+    ['what-is-quarantined-in-part-is-folded', { partlyQuarantined: 2 }],
     ['an-epoch-has-a-delta', { delta: null }],
     ['head-names-its-own-delta', { delta: blobAt('delta', 16) }],
     ['base-is-not-ahead', { base: blobAt('base', 18), chainLength: -1 }],

@@ -22,6 +22,7 @@ describe('the status', () => {
       pipeline: 'flights',
       plan: { ordinal: 0, hash: plan.hash },
       records: { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 },
+      partlyQuarantined: 0,
       digest: '0000000000000000',
       zone: 'UTC',
       watermark: null,
@@ -54,6 +55,33 @@ describe('the status', () => {
       }
     }
     expect(status.digest).toBe(digest.value().sum);
+  });
+
+  it('names shards of which nothing is folded, and knows no watermark while one has records', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(30_000));
+    await world.openSlice(1);
+    const shards = { shardIds: async () => [0, 1, 2, 3].map(shardIdOf) };
+    const idle = ['slice-000000000001', 'slice-000000000002', 'slice-000000000003'];
+    const empty = await statusOf(world.newQueries({ shards }));
+    expect(empty).toMatchObject({ watermark: '1970-01-01T00:00:25.000Z', exempt: idle });
+    expect(empty).not.toHaveProperty('waiting');
+
+    world.append(3, flight(1_500));
+    const waiting = await statusOf(world.newQueries({ shards }));
+    const [first, second, third] = idle;
+    expect(waiting).toMatchObject({ watermark: null, exempt: [first, second], waiting: [third] });
+    expect(waiting.slices).toHaveLength(2);
+  });
+
+  it('knows no watermark where the stream does not say which shards it has', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight(30_000));
+    const shardIds = async () => {
+      throw new TransientFault('the stream is busy');
+    };
+    const status = await statusOf(world.newQueries({ shards: { shardIds } }));
+    expect(status).toMatchObject({ watermark: null, listed: false });
   });
 
   it('says of each slice where it stands', async () => {

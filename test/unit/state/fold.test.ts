@@ -242,6 +242,7 @@ describe('late records', () => {
     });
     const state = foldAll(mixed, [at('', 1_000), at('', 15_000), at('', 2_000)]);
     expect(state.progress.counts).toMatchObject({ folded: 3, late: 0, quarantined: 0 });
+    expect(state.progress.partlyQuarantined).toBe(1);
     expect(state.quarantined).toHaveLength(1);
     expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
   });

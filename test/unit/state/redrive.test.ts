@@ -137,7 +137,12 @@ describe('a record that was quarantined by some views', () => {
   it('folds into those and no others, and stays counted where it was', () => {
     const state = withLate(plan);
     expect(state.progress.counts).toMatchObject({ folded: 3, quarantined: 0 });
+    expect(state.progress.partlyQuarantined).toBe(1);
     expect(state.redrive(late, [])).toEqual({ outcome: 'redriven' });
+    expect(state.progress.partlyQuarantined).toBe(0);
+    state.commit();
+    expect(state.redrive(late, [])).toEqual({ outcome: 'came-back' });
+    expect(state.progress.partlyQuarantined).toBe(0);
     expect(state.progress.counts).toMatchObject({ folded: 3, quarantined: 0, duplicates: 0 });
     const rows = rowsOf(state);
     expect(rows['aside']?.['@0']).toEqual([2, 10]);
@@ -151,6 +156,7 @@ describe('a record that was quarantined by some views', () => {
     const state = withLate(asidePlan);
     expect(state.progress.counts).toMatchObject({ folded: 2, quarantined: 1 });
     state.redrive(late, []);
+    expect(state.progress.partlyQuarantined).toBe(0);
     expect(state.progress.counts).toMatchObject({ folded: 3, quarantined: 0 });
     expect(state.redrive(late, [])).toEqual({ outcome: 'came-back' });
   });
