@@ -2,7 +2,15 @@
  * Which quarantined records a command means: ids, or a reason and bounds of arrival; and a call for as many as one request
  * takes, again and again until nothing is left.
  */
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
+import {
+  adminUrlOption,
+  awsOption,
+  jsonOption,
+  queryUrlOption,
+  regionOption,
+} from './option-values.ts';
+import type { AdminPlaceOptions } from './query-place.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ChoiceOptions {
@@ -11,24 +19,37 @@ export interface ChoiceOptions {
   readonly to?: string;
 }
 
-export function reasonOption(): Option {
-  return new Option('--reason <reason>', 'records that were quarantined for this reason');
+/** What each command about the quarantine takes. */
+export interface QuarantineOptions extends AdminPlaceOptions, ChoiceOptions {
+  readonly json?: boolean;
 }
 
-export function fromOption(): Option {
-  return new Option(
-    '--from <time>',
-    "records that arrived at this time or later (ISO 8601; without an offset in the pipeline's zone)",
-  );
+/** Adds the options by which records are chosen, and those that say where they are. */
+export function withChoiceOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--reason <reason>', 'records that were quarantined for this reason'))
+    .addOption(
+      new Option(
+        '--from <time>',
+        "records that arrived at this time or later (ISO 8601; without an offset in the pipeline's zone)",
+      ),
+    )
+    .addOption(new Option('--to <time>', 'records that arrived before this time'))
+    .addOption(queryUrlOption())
+    .addOption(adminUrlOption())
+    .addOption(awsOption())
+    .addOption(regionOption())
+    .addOption(jsonOption());
 }
 
-export function toOption(): Option {
-  return new Option('--to <time>', 'records that arrived before this time');
+/** What is selected by reason and arrival: what was given of it. */
+export function selectionOf({ reason, from, to }: ChoiceOptions): Record<string, string> {
+  return { ...given({ reason }), ...given({ from }), ...given({ to }) };
 }
 
 /** The body of the first request. */
-export function choiceOf(ids: readonly string[], { reason, from, to }: ChoiceOptions): object {
-  const selection = { ...given({ reason }), ...given({ from }), ...given({ to }) };
+export function choiceOf(ids: readonly string[], options: ChoiceOptions): object {
+  const selection = selectionOf(options);
   const isSelection = Object.keys(selection).length > 0;
   if (isSelection !== (ids.length === 0)) {
     throw new UsageError(

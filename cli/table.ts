@@ -52,7 +52,7 @@ export function formatTable(
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, index) => {
-        const shown = cut(cell, widths[index] as number);
+        const shown = cutToWidth(cell, widths[index] as number);
         const space = ' '.repeat(Math.max(0, (widths[index] as number) - displayWidth(shown)));
         return isText[index] || rows.length === 0 ? shown + space : space + shown;
       })
@@ -121,7 +121,8 @@ function characterWidth(character: string): number {
   return eastAsianWidth(character.codePointAt(0) as number);
 }
 
-function cut(text: string, width: number): string {
+/** Ends in `…` if it was longer. */
+export function cutToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let shown = '';
   let left = width - 1;

@@ -1,82 +1,87 @@
 import { Command } from 'commander';
-import {
-  adminUrlOption,
-  awsOption,
-  jsonOption,
-  queryUrlOption,
-  regionOption,
-  wholeNumber,
-} from '../option-values.ts';
+import { QUARANTINE_LIMIT_DEFAULT, QUARANTINE_LIMIT_MAX } from '../../core/limits.ts';
+import { wholeNumber } from '../option-values.ts';
 import { printableJson } from '../printable.ts';
-import { callQueryApi } from '../query-client.ts';
-import { type AdminPlaceOptions, adminPlace, isLoopback, queryPlace } from '../query-place.ts';
 import {
-  type ChoiceOptions,
+  addReasons,
+  describePage,
+  describeReasons,
+  type QuarantinePage,
+  type ReasonCount,
+} from '../quarantine-text.ts';
+import { callQueryApi } from '../query-client.ts';
+import { adminPlace, isLoopback, type QueryPlace, queryPlace } from '../query-place.ts';
+import {
   choiceOf,
-  fromOption,
   inPages,
-  reasonOption,
-  toOption,
+  type QuarantineOptions,
+  selectionOf,
+  withChoiceOptions,
 } from '../record-choice.ts';
-import { formatTable, shortTime, TERMINAL } from '../table.ts';
+import { formatTable, numberText, TERMINAL } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
 
-interface QuarantineOptions extends AdminPlaceOptions {
+interface ListOptions extends QuarantineOptions {
+  readonly summary?: boolean;
   readonly limit?: number;
   readonly next?: string;
-  readonly json?: boolean;
 }
 
-interface QuarantinePage {
-  readonly records: readonly {
-    readonly id: string;
-    readonly shardId: string;
-    readonly sequenceNumber: string;
-    readonly reason: string;
-    readonly arrival: string;
-    /** On the admin side alone, with the partition key. */
-    readonly detail?: string;
-    /** Base64; on the admin side alone. */
-    readonly data?: string;
-  }[];
+interface SummaryPage {
+  readonly reasons: readonly ReasonCount[];
   readonly next: string | null;
 }
 
-const DATA_CHARACTERS_SHOWN = 60;
-
 export function quarantineCommand(): Command {
-  return (
-    new Command('quarantine')
-      .description('list the records that could not be processed; --json has their bytes whole')
-      .addOption(queryUrlOption())
-      .addOption(adminUrlOption())
-      .addOption(awsOption())
-      .addOption(regionOption())
-      .option('--limit <n>', 'records of one answer', wholeNumber(1, 1_000))
-      .option('--next <token>', 'go on where an answer ended')
-      .addOption(jsonOption())
-      // Else those options after `purge` that both have would be taken for these.
-      .enablePositionalOptions()
-      .addCommand(purgeCommand())
-      .addHelpText(
-        'after',
-        '\nWhat the records hold is shown by the admin URL alone: --admin-url, or TIDEMARK_ADMIN_URL. A query URL of AWS says which they are, and why.',
-      )
-      .action(async (options: QuarantineOptions, command: Command) => {
-        const query = new URLSearchParams();
-        if (options.limit !== undefined) query.set('limit', String(options.limit));
-        if (options.next !== undefined) query.set('next', options.next);
-        const text = query.size === 0 ? '' : `?${query}`;
-        const page = await callQueryApi<QuarantinePage>(
-          placeOf(options, command),
-          `/v1/quarantine${text}`,
-        );
-        console.log(options.json ? printableJson(page, 2) : describePage(page));
-      })
-  );
+  const command = new Command('quarantine')
+    .description('list the records that could not be processed; --json has their bytes whole')
+    .option('--summary', 'how many there are for each reason, instead of the records')
+    .option(
+      '--limit <n>',
+      `records of one answer, up to ${numberText(QUARANTINE_LIMIT_MAX)} (default ${QUARANTINE_LIMIT_DEFAULT})`,
+      wholeNumber(1, QUARANTINE_LIMIT_MAX),
+    )
+    .option('--next <token>', 'go on where an answer ended')
+    // Else those options after `purge` that both have would be taken for these.
+    .enablePositionalOptions()
+    .addCommand(purgeCommand())
+    .addHelpText(
+      'after',
+      '\nWhat the records hold is shown by the admin URL alone: --admin-url, or TIDEMARK_ADMIN_URL. A query URL of AWS says which they are, and why.',
+    )
+    .action(async (options: ListOptions, command: Command) => {
+      const place = placeOf(options, command);
+      await (options.summary ? summarize(place, options) : list(place, options));
+    });
+  return withChoiceOptions(command);
 }
 
-interface PurgeOptions extends AdminPlaceOptions, ChoiceOptions {
-  readonly json?: boolean;
+async function list(place: QueryPlace, options: ListOptions): Promise<void> {
+  const query = new URLSearchParams(selectionOf(options));
+  if (options.limit !== undefined) query.set('limit', String(options.limit));
+  if (options.next !== undefined) query.set('next', options.next);
+  const page = await callQueryApi<QuarantinePage>(place, pathOf(query));
+  console.log(options.json ? printableJson(page, 2) : describePage(page));
+}
+
+async function summarize(place: QueryPlace, options: ListOptions): Promise<void> {
+  if (options.limit !== undefined || options.next !== undefined) {
+    throw new UsageError('--summary counts all that is selected: leave --limit and --next out');
+  }
+  const query = new URLSearchParams({ ...selectionOf(options), summary: 'reason' });
+  const pages: (readonly ReasonCount[])[] = [];
+  for (;;) {
+    const { reasons, next } = await callQueryApi<SummaryPage>(place, pathOf(query));
+    pages.push(reasons);
+    if (next === null) break;
+    query.set('next', next);
+  }
+  const reasons = addReasons(pages);
+  console.log(options.json ? printableJson({ reasons }, 2) : describeReasons(reasons));
+}
+
+function pathOf(query: URLSearchParams): string {
+  return query.size === 0 ? '/v1/quarantine' : `/v1/quarantine?${query}`;
 }
 
 interface PurgeAnswer {
@@ -86,29 +91,22 @@ interface PurgeAnswer {
 }
 
 function purgeCommand(): Command {
-  return new Command('purge')
+  const command = new Command('purge')
     .description(
       'delete the bytes of quarantined records for good: by id, or by reason and arrival',
     )
     .argument('[id...]', 'ids that tidemark quarantine lists')
-    .addOption(reasonOption())
-    .addOption(fromOption())
-    .addOption(toOption())
-    .addOption(queryUrlOption())
-    .addOption(adminUrlOption())
-    .addOption(awsOption())
-    .addOption(regionOption())
-    .addOption(jsonOption())
     .addHelpText(
       'after',
       '\nPurged records cannot be redriven, and go on counting as quarantined. Ends with 1 if an id is of no record that is kept.',
     )
     .action(purge);
+  return withChoiceOptions(command);
 }
 
 async function purge(
   ids: readonly string[],
-  options: PurgeOptions,
+  options: QuarantineOptions,
   command: Command,
 ): Promise<void> {
   const place = adminPlace(options, command);
@@ -134,29 +132,7 @@ function describePurge({ purged, unknown }: PurgeAnswer): string {
 }
 
 /** A query URL of AWS says less, and that to those who may not ask the other. */
-function placeOf(options: QuarantineOptions, command: Command) {
+function placeOf(options: ListOptions, command: Command) {
   const isReader = options.adminUrl === undefined && !isLoopback(new URL(options.queryUrl));
   return isReader ? queryPlace(options) : adminPlace(options, command);
-}
-
-function describePage({ records, next }: QuarantinePage): string {
-  if (records.length === 0) return 'nothing is in the quarantine';
-  const isWhole = records.every(({ data }) => data !== undefined);
-  const columns = ['reason', 'arrival', ...(isWhole ? ['detail', 'data'] : []), 'id'];
-  const rows = records.map(({ reason, arrival, id, detail = '', data = '' }) => [
-    reason,
-    shortTime(arrival),
-    ...(isWhole ? [detail, shown(data)] : []),
-    id,
-  ]);
-  return [
-    formatTable(columns, rows, TERMINAL),
-    ...(isWhole ? [] : ['what they hold is shown by the admin URL: --admin-url']),
-    ...(next === null ? [] : [`more with --next ${next}`]),
-  ].join('\n');
-}
-
-function shown(data: string): string {
-  const text = Buffer.from(data, 'base64').toString('utf8');
-  return text.length > DATA_CHARACTERS_SHOWN ? `${text.slice(0, DATA_CHARACTERS_SHOWN)}…` : text;
 }

@@ -1,27 +1,9 @@
 import { Command } from 'commander';
-import {
-  adminUrlOption,
-  awsOption,
-  jsonOption,
-  queryUrlOption,
-  regionOption,
-} from '../option-values.ts';
 import { printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
-import { type AdminPlaceOptions, adminPlace } from '../query-place.ts';
-import {
-  type ChoiceOptions,
-  choiceOf,
-  fromOption,
-  inPages,
-  reasonOption,
-  toOption,
-} from '../record-choice.ts';
+import { adminPlace } from '../query-place.ts';
+import { choiceOf, inPages, type QuarantineOptions, withChoiceOptions } from '../record-choice.ts';
 import { formatTable, TERMINAL } from '../table.ts';
-
-interface RedriveOptions extends AdminPlaceOptions, ChoiceOptions {
-  readonly json?: boolean;
-}
 
 interface Refusal {
   readonly id: string;
@@ -36,27 +18,20 @@ interface RedriveAnswer {
 }
 
 export function redriveCommand(): Command {
-  return new Command('redrive')
+  const command = new Command('redrive')
     .description('bring quarantined records back, each once: by id, or by reason and arrival')
     .argument('[id...]', 'ids that tidemark quarantine lists')
-    .addOption(reasonOption())
-    .addOption(fromOption())
-    .addOption(toOption())
-    .addOption(queryUrlOption())
-    .addOption(adminUrlOption())
-    .addOption(awsOption())
-    .addOption(regionOption())
-    .addOption(jsonOption())
     .addHelpText(
       'after',
       '\nEnds with 1 if a record was refused, or if its slice could not come to it in time; the latter still comes back.',
     )
     .action(redrive);
+  return withChoiceOptions(command);
 }
 
 async function redrive(
   ids: readonly string[],
-  options: RedriveOptions,
+  options: QuarantineOptions,
   command: Command,
 ): Promise<void> {
   const place = adminPlace(options, command);

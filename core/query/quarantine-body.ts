@@ -74,7 +74,8 @@ function readNext(value: unknown): string {
   });
 }
 
-function readReason(reason: unknown): string {
+/** Throws `Refused`. */
+export function readReason(reason: unknown): string {
   if (typeof reason === 'string' && reason !== '') return reason;
   return refuse('wrong-reason', 'reason is a word that the quarantine lists.', {
     path: 'reason',

@@ -1,43 +1,34 @@
 /**
- * The quarantine as a reader sees it: what the index lists, and what the newest delta of each slice quarantined, which the
- * index may not list yet. HEADs are read before the index, so that nothing falls between the two; what the index lists of
- * epochs after those HEADs is left for the next look. The slice's ledger has the last word: what came back is not listed,
- * nor what only a timeline that ended quarantined.
+ * The quarantine as it is asked for: records whole, page by page, or how many wait for each reason.
  */
-import { ledgerInRuns } from '../checkpoint/ledger-runs.ts';
-import type { Manifest, RunReference } from '../checkpoint/manifest.ts';
-import type { RunCache } from '../checkpoint/run-cache.ts';
-import { CorruptStateFault } from '../faults.ts';
 import {
   QUARANTINE_ANSWER_BYTES_MAX,
   QUARANTINE_LIMIT_DEFAULT,
   QUARANTINE_LIMIT_MAX,
+  QUARANTINE_SUMMARY_RECORDS_MAX,
 } from '../limits.ts';
-import {
-  isSelected,
-  type QuarantinedPlace,
-  type QuarantinedRecord,
-  type QuarantineIndex,
-  type QuarantineSelection,
-  quarantineId,
-} from '../ports.ts';
-import { type Position, sortablePosition } from '../position.ts';
-import type { ClosedEntry } from '../state/closed-entries.ts';
-import { ledgerStanding } from '../state/ledger-standing.ts';
-import type { RecentLedger } from '../state/recent-ledger.ts';
+import { type QuarantinedRecord, type QuarantineSelection, quarantineId } from '../ports.ts';
 import type { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
 import { toBase64 } from './base64.ts';
-import { type QueryParameters, readLimit } from './parameter-values.ts';
+import { type QueryParameters, readLimit, readTime } from './parameter-values.ts';
+import { nextOfChoice, readReason } from './quarantine-body.ts';
 import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';
-import type { SliceSnapshot } from './slice-reader.ts';
-import { openToken, sealToken } from './token.ts';
+import { openToken } from './token.ts';
 import type { DamagedRun } from './view-rows.ts';
+import {
+  type QuarantineSources,
+  quarantinedPlaces,
+  quarantinedRecords,
+} from './waiting-records.ts';
 
 export interface QuarantineRequest {
   /** The id after which to go on. */
   readonly after: string | null;
+  readonly selection: QuarantineSelection;
   readonly limit: number;
+  /** Counts by reason are asked for, instead of records. */
+  readonly isSummary: boolean;
 }
 
 export interface ListedRecord {
@@ -61,27 +52,52 @@ export interface QuarantineList {
   readonly damaged?: readonly DamagedRun[];
 }
 
-const PARAMETERS = ['limit', 'next'];
+const SELECTING = ['reason', 'from', 'to', 'next'];
+const PARAMETERS = [...SELECTING, 'limit', 'summary'];
 
-export function parseQuarantineRequest(parameters: QueryParameters): Asked<QuarantineRequest> {
+/** Times without offset are times of `zone`. */
+export function parseQuarantineRequest(
+  parameters: QueryParameters,
+  zone: string,
+): Asked<QuarantineRequest> {
   return asked(() => {
     const single = new Map<string, string>();
+    const isSummary = parameters.some(([name]) => name === 'summary');
+    const known = isSummary ? [...SELECTING, 'summary'] : PARAMETERS;
     for (const [name, value] of parameters) {
-      if (!PARAMETERS.includes(name)) refuseUnknown(name, PARAMETERS);
+      if (!known.includes(name)) refuseUnknown(name, known);
       if (single.has(name)) refuseRepeated(name, value);
       single.set(name, value);
     }
-    const limit = single.get('limit');
+    const given = <T>(name: string, read: (text: string) => T): T | null => {
+      const text = single.get(name);
+      return text === undefined ? null : read(text);
+    };
+    given('summary', refuseOtherSummary);
     return {
-      after: readAfter(single.get('next')),
+      after: given('next', readAfter),
+      selection: {
+        reason: given('reason', readReason),
+        fromMs: given('from', (text) => readTime('from', text, zone)),
+        toMs: given('to', (text) => readTime('to', text, zone)),
+      },
       limit:
-        limit === undefined ? QUARANTINE_LIMIT_DEFAULT : readLimit(limit, QUARANTINE_LIMIT_MAX),
+        given('limit', (text) => readLimit(text, QUARANTINE_LIMIT_MAX)) ?? QUARANTINE_LIMIT_DEFAULT,
+      isSummary,
     };
   });
 }
 
-function readAfter(text: string | undefined): string | null {
-  if (text === undefined) return null;
+function refuseOtherSummary(text: string): void {
+  if (text === 'reason') return;
+  refuse('wrong-summary', 'Records are counted by their reason only.', {
+    path: 'summary',
+    expected: 'reason',
+    found: text,
+  });
+}
+
+function readAfter(text: string): string {
   return (
     openToken(text, (reader) => reader.string()) ??
     refuse('wrong-next', 'next is not what an answer gave.', {
@@ -92,15 +108,8 @@ function readAfter(text: string | undefined): string | null {
   );
 }
 
-/** What a listing reads. `slices` are as their HEADs said just now. */
-export interface QuarantineSources {
-  readonly slices: readonly SliceSnapshot[];
-  readonly index: QuarantineIndex;
-  readonly runs: RunCache;
-}
-
 export async function listQuarantine(
-  { after, limit }: QuarantineRequest,
+  { after, selection, limit }: Pick<QuarantineRequest, 'after' | 'selection' | 'limit'>,
   sources: QuarantineSources,
   zone: Zone,
 ): Promise<QuarantineList> {
@@ -113,191 +122,62 @@ export async function listQuarantine(
     ...(damage.size === 0 ? {} : { damaged: [...damage.values()] }),
   });
   let byteLength = 0;
-  for await (const record of quarantinedRecords(after, sources, note)) {
+  for await (const record of quarantinedRecords(after, selection, sources, note)) {
     const isFull =
       records.length === limit ||
       (records.length > 0 && byteLength + record.data.length > QUARANTINE_ANSWER_BYTES_MAX);
-    if (isFull) return answer(nextAfter(records));
+    if (isFull) return answer(nextOfChoice((records.at(-1) as ListedRecord).id));
     byteLength += record.data.length;
     records.push(listed(record, zone));
   }
   return answer(null);
 }
 
-/** Every record that waits in the quarantine, by id, those after `after` only. */
-export function quarantinedRecords(
-  after: string | null,
+export interface ReasonCount {
+  readonly reason: string;
+  readonly count: number;
+  /** The first and the last arrival of them: ISO 8601 with the pipeline's offset. */
+  readonly first: string;
+  readonly last: string;
+}
+
+export interface QuarantineSummary {
+  /** The most frequent first. */
+  readonly reasons: readonly ReasonCount[];
+  /** There are more records than one answer counts: the next one goes on there. */
+  readonly next: string | null;
+}
+
+/** How many records wait for which reason. */
+export async function summarizeQuarantine(
+  { after, selection }: Pick<QuarantineRequest, 'after' | 'selection'>,
   sources: QuarantineSources,
-  onDamage: (run: DamagedRun) => void,
-): AsyncGenerator<QuarantinedRecord> {
-  const read = (last: string | null) => sources.index.list(last, CHUNK);
-  return waitingRecords(after, sources, { read, selects: () => true, onDamage });
-}
-
-/** The same of those that are selected, without their bytes. */
-export function quarantinedPlaces(
-  after: string | null,
-  selection: QuarantineSelection,
-  sources: QuarantineSources,
-): AsyncGenerator<QuarantinedPlace> {
-  const read = (last: string | null) => sources.index.describe(last, PLACES_CHUNK, selection);
-  const selects = (record: QuarantinedPlace) => isSelected(record, selection);
-  return waitingRecords<QuarantinedPlace>(after, sources, { read, selects, onDamage: () => {} });
-}
-
-interface Reading<T> {
-  /** The next that the index has. */
-  readonly read: (after: string | null) => Promise<T[]>;
-  readonly selects: (record: QuarantinedPlace) => boolean;
-  readonly onDamage: (run: DamagedRun) => void;
-}
-
-async function* waitingRecords<T extends QuarantinedPlace>(
-  after: string | null,
-  { slices, index, runs }: QuarantineSources,
-  { read, selects, onDamage }: Reading<T>,
-): AsyncGenerator<T | QuarantinedRecord> {
-  const ledgers = new Map(
-    slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs, onDamage)]),
-  );
-  const seen = new Set<string>();
-  const pending = await notPurged(pendingRecords(slices, after).filter(selects), index);
-  for await (const record of recordsInOrder(pending, indexed(after, slices, read))) {
-    const ledger = ledgers.get(record.sliceId) as LedgerReader;
-    if (!(await ledger.waits(record))) continue;
-    if (await isQuarantinedAgain(record, ledger.timeline, index)) continue;
-    // A later timeline's may have been listed only since that was asked.
-    const place = `${record.sliceId}/${sortablePosition(record)}`;
-    if (ledger.timeline > 0 && seen.has(place)) continue;
-    if (ledger.timeline > 0) seen.add(place);
-    yield record;
-  }
-}
-
-/** What the index does not list yet, but no record that it says was purged. */
-async function notPurged(
-  pending: readonly QuarantinedRecord[],
-  index: QuarantineIndex,
-): Promise<QuarantinedRecord[]> {
-  if (pending.length === 0) return [];
-  const found = await index.read(pending.map(quarantineId));
-  return pending.filter((record) => found.get(quarantineId(record)) !== 'purged');
-}
-
-/** The ledger of one slice, at one epoch. */
-class LedgerReader {
-  readonly timeline: number;
-  readonly #sliceId: string;
-  readonly #manifest: Manifest;
-  readonly #runs: RunCache;
-  readonly #onDamage: (run: DamagedRun) => void;
-  readonly #recent: RecentLedger<ClosedEntry>;
-
-  constructor(
-    { head, checkpoint }: SliceSnapshot,
-    runs: RunCache,
-    onDamage: (run: DamagedRun) => void,
-  ) {
-    this.timeline = head.timeline;
-    this.#sliceId = head.sliceId;
-    this.#manifest = checkpoint.manifest;
-    this.#runs = runs;
-    this.#onDamage = onDamage;
-    this.#recent = checkpoint.image.recentLedger;
-  }
-
-  async waits(record: Position): Promise<boolean> {
-    const recent = this.#recent.entriesOf(record);
-    const readerOf = (run: RunReference) => this.#runs.reader(this.#sliceId, run);
-    const stored = await ledgerInRuns(record, this.#manifest.runs, readerOf);
-    for (const { epoch } of stored.damaged) this.#onDamage({ slice: this.#sliceId, epoch });
-    // Better listed once too often than not at all: a redrive asks again.
-    const { waiting } = ledgerStanding([...stored.entries, ...recent]);
-    return waiting.length > 0 || stored.damaged.length > 0;
-  }
-}
-
-/** A later timeline has put the same record aside, and lists it itself. */
-async function isQuarantinedAgain(
-  record: QuarantinedPlace,
-  newestTimeline: number,
-  index: QuarantineIndex,
-): Promise<boolean> {
-  const { timeline } = record;
-  const later = Array.from({ length: newestTimeline - timeline }, (_, at) =>
-    quarantineId({ ...record, timeline: timeline + 1 + at }),
-  );
-  return later.length > 0 && (await index.read(later)).size > 0;
-}
-
-function nextAfter(records: readonly ListedRecord[]): string {
-  return sealToken((writer) => writer.string((records.at(-1) as ListedRecord).id));
-}
-
-/** What the newest deltas quarantined, by id. */
-function pendingRecords(
-  slices: readonly SliceSnapshot[],
-  after: string | null,
-): QuarantinedRecord[] {
-  return slices
-    .flatMap(({ head, checkpoint }) => {
-      const { sliceId, shardId, timeline, epoch, planHash } = head;
-      return checkpoint.quarantined.map((entry) => {
-        return { ...entry, sliceId, shardId, timeline, epoch, planHash };
-      });
-    })
-    .filter((record) => after === null || quarantineId(record) > after)
-    .sort((a, b) => (quarantineId(a) < quarantineId(b) ? -1 : 1));
-}
-
-/** Records that the index reads at a time: each may be as large as a record gets; and such without bytes. */
-const CHUNK = 32;
-const PLACES_CHUNK = 1_000;
-
-async function* indexed<T extends QuarantinedPlace>(
-  after: string | null,
-  slices: readonly SliceSnapshot[],
-  read: Reading<T>['read'],
-): AsyncGenerator<T> {
-  const heads = new Map(slices.map(({ head }) => [head.sliceId, head]));
-  let last = after;
-  for (;;) {
-    const records = await read(last);
-    for (const record of records) {
-      const head = heads.get(record.sliceId);
-      const isKnown =
-        head !== undefined && record.timeline <= head.timeline && record.epoch <= head.epoch;
-      if (isKnown) yield record;
+  zone: Zone,
+  countMax = QUARANTINE_SUMMARY_RECORDS_MAX,
+): Promise<QuarantineSummary> {
+  const counts = new Map<string, { count: number; firstMs: number; lastMs: number }>();
+  let counted = 0;
+  let last: string | null = null;
+  let next: string | null = null;
+  for await (const place of quarantinedPlaces(after, selection, sources)) {
+    if (counted === countMax) {
+      next = nextOfChoice(last as string);
+      break;
     }
-    const end = records.at(-1);
-    if (end === undefined) return;
-    const id = quarantineId(end);
-    if (last !== null && id <= last) {
-      throw new CorruptStateFault(
-        `the quarantine lists ${id} behind ${last}: a row of it is damaged`,
-      );
-    }
-    last = id;
+    counted++;
+    last = quarantineId(place);
+    const { reason, arrivalMs } = place;
+    const before = counts.get(reason) ?? { count: 0, firstMs: arrivalMs, lastMs: arrivalMs };
+    counts.set(reason, {
+      count: before.count + 1,
+      firstMs: Math.min(before.firstMs, arrivalMs),
+      lastMs: Math.max(before.lastMs, arrivalMs),
+    });
   }
-}
-
-/** Both, each id once. */
-async function* recordsInOrder<T extends QuarantinedPlace>(
-  pending: readonly QuarantinedRecord[],
-  stored: AsyncGenerator<T>,
-): AsyncGenerator<T | QuarantinedRecord> {
-  let at = 0;
-  for await (const record of stored) {
-    const id = quarantineId(record);
-    for (; at < pending.length; at++) {
-      const other = pending[at] as QuarantinedRecord;
-      const otherId = quarantineId(other);
-      if (otherId > id) break;
-      if (otherId < id) yield other;
-    }
-    yield record;
-  }
-  yield* pending.slice(at);
+  const reasons = [...counts].map(([reason, { count, firstMs, lastMs }]) => {
+    return { reason, count, first: zonedIsoTime(firstMs, zone), last: zonedIsoTime(lastMs, zone) };
+  });
+  return { reasons: reasons.sort((a, b) => b.count - a.count), next };
 }
 
 function listed(record: QuarantinedRecord, zone: Zone): ListedRecord {

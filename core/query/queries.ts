@@ -19,8 +19,8 @@ import {
   listQuarantine,
   parseQuarantineRequest,
   type QuarantineList,
-  type QuarantineSources,
-  quarantinedPlaces,
+  type QuarantineSummary,
+  summarizeQuarantine,
 } from './quarantine-list.ts';
 import { type Asked, gone, guarded, Refused, refuse } from './query-problem.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
@@ -29,6 +29,7 @@ import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.
 import { type ViewAnswer, viewAnswer } from './view-answer.ts';
 import { parseViewRequest, type ViewRequest } from './view-request.ts';
 import { type RunReading, readRows } from './view-rows.ts';
+import { type QuarantineSources, quarantinedPlaces } from './waiting-records.ts';
 
 export interface QueryPorts extends StatusPorts, SnapshotPorts {
   readonly quarantine: QuarantineIndex;
@@ -74,13 +75,14 @@ export class Queries {
     return guarded(() => pipelineStatus(this.#plan, this.#ports, this.#idleShards));
   }
 
-  async quarantine(parameters: QueryParameters): Promise<Asked<QuarantineList>> {
-    const request = parseQuarantineRequest(parameters);
+  async quarantine(
+    parameters: QueryParameters,
+  ): Promise<Asked<QuarantineList | QuarantineSummary>> {
+    const request = parseQuarantineRequest(parameters, this.#plan.zone);
     if (!request.ok) return request;
     const zone = new Zone(this.#plan.zone);
-    return this.#inTurn(async () =>
-      listQuarantine(request.value, await this.#quarantineNow(), zone),
-    );
+    const answer = request.value.isSummary ? summarizeQuarantine : listQuarantine;
+    return this.#inTurn(async () => answer(request.value, await this.#quarantineNow(), zone));
   }
 
   /** Ids of the first records that wait in the quarantine and are selected, those after `after` only. */

@@ -33,7 +33,7 @@ export async function answerQuery(
   if (view !== undefined) return queries.view(decodeName(view), parameters);
   if (path === '/v1/quarantine') {
     const listed = await queries.quarantine(parameters);
-    return listed.ok && !showing.payloads
+    return listed.ok && !showing.payloads && 'records' in listed.value
       ? { ok: true, value: withoutPayloads(listed.value) }
       : listed;
   }

@@ -120,13 +120,20 @@ describe('bad records', () => {
     expect(ids).toEqual((await quarantine()).map(({ id }) => id));
   });
 
-  it('are a table for a person, without control characters', async () => {
+  it('are a few lines each for a person, without control characters, and counts by reason', async () => {
     const { code, stdout } = await dev.command('quarantine');
 
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^reason +arrival +detail +data +id$/m);
-    expect(stdout).toMatch(/^too-far-in-the-future +20\d\d-/m);
+    expect(stdout).toMatch(
+      /^too-far-in-the-future {2}20\d\d-\S+ {2}shardId-\d+\n {2}why {3}.+\n {2}data {2}.+\n {2}id {4}slice-/m,
+    );
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+
+    const some = await dev.command('quarantine', '--reason', 'too-far-in-the-future');
+    expect(some.stdout.match(/^ {2}id /gm)).toHaveLength(1);
+    const { stdout: summary } = await dev.command('quarantine', '--summary');
+    expect(summary).toMatch(/^reason +records +first arrival +last arrival$/m);
+    expect(summary).toMatch(/^too-far-in-the-future +1 +20\d\d-/m);
   });
 
   it('are still there, once, after SIGKILL', async () => {

@@ -193,7 +193,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   mutant(
     'what came back is listed in the quarantine',
     'wrong answer',
-    'core/query/quarantine-list.ts',
+    'core/query/waiting-records.ts',
     'return waiting.length > 0 || stored.damaged.length > 0;',
     'return waiting.length >= 0 || stored.damaged.length > 0;',
   ),

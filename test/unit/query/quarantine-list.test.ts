@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { type QuarantineIndex, quarantineId } from '../../../core/ports.ts';
+import { RunCache } from '../../../core/checkpoint/run-cache.ts';
+import { ALL_QUARANTINED, type QuarantineIndex, quarantineId } from '../../../core/ports.ts';
+import {
+  parseQuarantineRequest,
+  summarizeQuarantine,
+} from '../../../core/query/quarantine-list.ts';
 import type { Queries } from '../../../core/query/queries.ts';
-import { parametersOf, QueryWorld, shardIdOf } from './query-world.ts';
+import { Snapshots } from '../../../core/query/snapshots.ts';
+import { Zone } from '../../../core/time/zone.ts';
+import { parametersOf, plan, QueryWorld, shardIdOf } from './query-world.ts';
 
 async function list(queries: Queries, asking: Record<string, string | string[]> = {}) {
   const listed = await queries.quarantine(parametersOf(asking));
   if (!listed.ok) throw new Error(JSON.stringify(listed.problem));
+  if (!('records' in listed.value)) throw new Error('a summary');
   return listed.value;
 }
 
@@ -26,6 +34,94 @@ async function worldWithBad(): Promise<QueryWorld> {
   await world.deliver(0, good, '{"t":1,"origin":{}}');
   return world;
 }
+
+describe('a selection of the quarantine', () => {
+  it('by reason or arrival lists these whole, also what only a delta holds, page by page', async () => {
+    const world = await worldWithBad();
+    world.clock.advance(60_000);
+    await world.deliver(1, ...Array.from({ length: 90 }, (_, index) => `bad ${index}`));
+    const all = (await list(world.queries, { limit: '1000' })).records;
+    const mine = all.filter(({ reason }) => reason === 'not-json');
+    expect(mine).toHaveLength(91);
+    const paged: (typeof all)[number][] = [];
+    for (let next: string | null = ''; next !== null; ) {
+      const more: Record<string, string> = next === '' ? {} : { next };
+      const page = await list(world.queries, { reason: 'not-json', limit: '40', ...more });
+      paged.push(...page.records);
+      next = page.next;
+    }
+    expect(paged).toEqual(mine);
+    expect((await list(world.queries, { reason: 'late' })).records).toEqual([]);
+
+    const [first, last] = [all[0], all.at(-1)] as [(typeof all)[0], (typeof all)[0]];
+    expect(Date.parse(first.arrival)).toBeLessThan(Date.parse(last.arrival));
+    const until = await list(world.queries, { to: last.arrival, limit: '1000' });
+    expect(until.records).toEqual(all.filter(({ arrival }) => arrival < last.arrival));
+    const since = await list(world.queries, { from: last.arrival, limit: '1000' });
+    expect(since.records).toEqual(all.filter(({ arrival }) => arrival >= last.arrival));
+  });
+
+  it('leaves out what was purged between its looks, and goes on behind it', async () => {
+    const world = await worldWithBad();
+    for (let count = 0; count < 40; count++) await world.deliver(1, `bad ${count}`);
+    const all = (await list(world.queries, { reason: 'not-json' })).records;
+    const [doomed] = all.filter(({ id }) => id.startsWith('slice-000000000001'));
+    const purging: QuarantineIndex = {
+      ...deaf,
+      describe: (after, limit, selection) => world.quarantine.describe(after, limit, selection),
+      read: async (ids: readonly string[]) => {
+        const found = new Map(await world.quarantine.read(ids));
+        if (found.has(doomed?.id as string)) found.set(doomed?.id as string, 'purged');
+        return found;
+      },
+    };
+    const left = await list(world.newQueries({ quarantine: purging }), { reason: 'not-json' });
+    expect(left.records).toEqual(all.filter((record) => record !== doomed));
+  });
+
+  it('is counted by reason, the most frequent first', async () => {
+    const world = await worldWithBad();
+    await world.deliver(1, 'bad', 'worse');
+    const summary = await world.queries.quarantine(parametersOf({ summary: 'reason' }));
+    const arrival = expect.stringMatching(/^1970-01-01T/);
+    const one = { count: 1, first: arrival, last: arrival };
+    expect(summary).toEqual({
+      ok: true,
+      value: {
+        reasons: [
+          { reason: 'not-json', count: 3, first: arrival, last: arrival },
+          { reason: 'wrong-type', ...one },
+          { reason: 'not-an-object', ...one },
+          { reason: 'no-time', ...one },
+        ],
+        next: null,
+      },
+    });
+    const some = { summary: 'reason', reason: 'no-time' };
+    expect(await world.queries.quarantine(parametersOf(some))).toMatchObject({
+      value: { reasons: [{ reason: 'no-time', count: 1 }] },
+    });
+  });
+});
+
+it('a summary of more than one answer counts goes on with next, and counts each record once', async () => {
+  const world = await worldWithBad();
+  const sources = {
+    slices: await new Snapshots(plan, world.ports).newestSlices(),
+    index: world.quarantine,
+    runs: new RunCache(world.ports.blobs),
+  };
+  const counted: number[] = [];
+  for (let after: string | null = null; ; ) {
+    const asked = { after, selection: ALL_QUARANTINED };
+    const { reasons, next } = await summarizeQuarantine(asked, sources, new Zone('UTC'), 3);
+    counted.push(...reasons.map(({ count }) => count));
+    if (next === null) break;
+    const request = parseQuarantineRequest([['next', next]], 'UTC');
+    after = request.ok ? request.value.after : null;
+  }
+  expect(counted).toEqual([1, 1, 1, 1]);
+});
 
 describe('the quarantine listing', () => {
   it('gives each record whole, with why it is there', async () => {
@@ -147,6 +243,10 @@ describe('the quarantine listing', () => {
     [{ reson: 'late' }, 'unknown-parameter', 'reson'],
     [{ next: 'slice-000000000000/0/1/0' }, 'wrong-next', 'next'],
     [{ limit: ['1', '2'] }, 'repeated-parameter', 'limit'],
+    [{ from: 'yesterday' }, 'wrong-time', 'from'],
+    [{ reason: '' }, 'wrong-reason', 'reason'],
+    [{ summary: 'shard' }, 'wrong-summary', 'summary'],
+    [{ summary: 'reason', limit: '10' }, 'unknown-parameter', 'limit'],
   ])('refuses %o', async (asking, code, path) => {
     const listed = await new QueryWorld().queries.quarantine(parametersOf(asking));
     expect(listed).toMatchObject({ ok: false, problem: { status: 400, code, path } });

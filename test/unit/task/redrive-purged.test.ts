@@ -19,6 +19,7 @@ async function purge(world: RedriveWorld, body: object) {
 async function listed(world: RedriveWorld): Promise<string[]> {
   const list = await new Queries(smallPlan, world.ports).quarantine([]);
   if (!list.ok) throw new Error(list.problem.detail);
+  if (!('records' in list.value)) throw new Error('a summary');
   return list.value.records.map(({ id }) => id);
 }
 

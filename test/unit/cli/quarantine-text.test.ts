@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { addReasons, describePage, describeReasons } from '../../../cli/quarantine-text.ts';
+
+const record = {
+  id: `slice-000000000000/0/${'0'.repeat(56)}.0000000000`,
+  shardId: 'shardId-000000000000',
+  reason: 'not-json',
+  arrival: '2026-11-30T08:00:00.000+01:00',
+};
+
+describe('a page of the quarantine', () => {
+  it('keeps to the width of the terminal but for ids, which stay whole', () => {
+    const detail = 'why '.repeat(100);
+    const data = Buffer.from('\u001b[2Jx'.repeat(100)).toString('base64');
+    const text = describePage(
+      { records: [{ ...record, detail, data }], next: null },
+      { width: 80 },
+    );
+    const lines = text.split('\n');
+    expect(lines.map((line) => line.slice(0, 8))).toEqual([
+      'not-json',
+      '  why   ',
+      '  data  ',
+      '  id    ',
+    ]);
+    expect(lines.slice(0, 3).every((line) => line.length <= 80)).toBe(true);
+    expect(lines[2]).toMatch(/^ {2}data {2}\\u001b\[2Jx.*…$/);
+    expect(lines[3]).toBe(`  id    ${record.id}`);
+    expect(lines[0]).toContain('2026-11-30T08:00:00+01:00');
+  });
+
+  it('of a query URL says where the rest is, and how to go on', () => {
+    const text = describePage({ records: [record], next: 'abc' }, { width: 80 });
+    expect(text).not.toContain('data');
+    expect(text).toMatch(/--admin-url\nmore with --next abc\n.*--summary$/);
+    expect(describePage({ records: [], next: null })).toBe('nothing in the quarantine is selected');
+  });
+});
+
+it('counts of several answers are added, with the first and the last arrival of all', () => {
+  const at = (hour: number) => `2026-11-30T0${hour}:00:00.000Z`;
+  const sums = addReasons([
+    [{ reason: 'late', count: 2, first: at(3), last: at(4) }],
+    [
+      { reason: 'not-json', count: 5, first: at(1), last: at(9) },
+      { reason: 'late', count: 1, first: '2026-11-30T03:30:00.000+02:00', last: at(2) },
+    ],
+  ]);
+  expect(sums).toEqual([
+    { reason: 'not-json', count: 5, first: at(1), last: at(9) },
+    { reason: 'late', count: 3, first: '2026-11-30T03:30:00.000+02:00', last: at(4) },
+  ]);
+  expect(describeReasons(sums)).toMatch(
+    /^late +3 +2026-11-30T03:30:00\+02:00 +2026-11-30T04:00:00Z$/m,
+  );
+});
