@@ -36,6 +36,7 @@ export default defineConfig({
   test: {
     // Vitest alone would leave one core of two idle.
     maxWorkers: availableParallelism(),
+    globalSetup: ['./test/compile-cache.ts'],
     projects: [
       project('unit', 60_000),
       project('arch', 60_000),

@@ -6,10 +6,8 @@ import type { Plan } from '../../core/definition/plan.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ByteSource, openBytes, shown } from './byte-source.ts';
 import type { ColumnTypes } from './csv-columns.ts';
-import { csvRecords } from './csv-records.ts';
 import { type FileRecord, RecordFileError } from './file-record.ts';
 import { jsonRecords } from './json-records.ts';
-import { parquetRecords } from './parquet-records.ts';
 import type { SourceStop } from './source-stop.ts';
 
 /** `ndjson`: lines as they stand; `json`: lines, an array or objects spread over lines, whichever it is. */
@@ -56,11 +54,15 @@ async function open(name: string, reading: RecordReading): Promise<OpenFile> {
   const { chunks } = source;
   const format = formatOf(source, named, reading.format !== null);
   switch (format) {
-    case 'parquet':
+    // The readers are loaded by what needs them, since every command loads this file.
+    case 'parquet': {
       await chunks.return(undefined);
       refuseParquet(name, source);
+      const { parquetRecords } = await import('./parquet-records.ts');
       return { format, records: parquetRecords(name, reading) };
+    }
     case 'csv': {
+      const { csvRecords } = await import('./csv-records.ts');
       const delimiter = reading.delimiter ?? (isTabbed(name) ? '\t' : null);
       return { format, records: csvRecords(chunks, { ...reading, name, delimiter }) };
     }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -172,7 +172,25 @@ describe('a wrong query', () => {
 });
 
 describe('tidemark dev that cannot start', () => {
+  let used: string;
+
+  beforeAll(async () => {
+    used = newFolder();
+    writePipeline(used);
+    await (await start(used)).end('SIGTERM');
+  });
+
   afterEach(() => cleanUp(devs, folders));
+
+  afterAll(() => cleanUp([], [used]));
+
+  /** One in which dev has run. */
+  function usedFolder(): string {
+    const made = newFolder();
+    folders.push(made);
+    cpSync(used, made, { recursive: true });
+    return made;
+  }
 
   it('names the port that is in use', async () => {
     const taken = await listen();
@@ -191,8 +209,7 @@ describe('tidemark dev that cannot start', () => {
   });
 
   it('refuses the data folder of another pipeline', async () => {
-    const cwd = folder();
-    await (await start(cwd)).end('SIGTERM');
+    const cwd = usedFolder();
     writePipeline(cwd, { ...ORDERS, name: 'market' });
     const { code, stderr } = await devCommand(cwd);
 
@@ -202,8 +219,7 @@ describe('tidemark dev that cannot start', () => {
   });
 
   it('refuses a data folder of a newer format', async () => {
-    const cwd = folder();
-    await (await start(cwd)).end('SIGTERM');
+    const cwd = usedFolder();
     const path = join(cwd, '.tidemark/format.json');
     const format = JSON.parse(readFileSync(path, 'utf8')) as { format: number };
     writeFileSync(path, JSON.stringify({ ...format, format: format.format + 1 }));
@@ -223,8 +239,7 @@ describe('tidemark dev that cannot start', () => {
   });
 
   it('refuses another number of shards', async () => {
-    const cwd = folder();
-    await (await start(cwd)).end('SIGTERM');
+    const cwd = usedFolder();
     const { code, stderr } = await devCommand(cwd, '--shards', '3');
 
     expect(code).toBe(1);
@@ -232,8 +247,7 @@ describe('tidemark dev that cannot start', () => {
   });
 
   it('refuses the folder of another stream, and leaves the active plan as it is', async () => {
-    const cwd = folder();
-    await (await start(cwd)).end('SIGTERM');
+    const cwd = usedFolder();
     writePipeline(cwd, { ...ORDERS, stream: 'sales' });
     const { code, stderr } = await devCommand(cwd);
 
