@@ -10,16 +10,23 @@ export interface DirectRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  readonly signal?: AbortSignal;
 }
 
 /** Rejects as `fetch` does where nothing answers. Follows no redirects. */
 export function fetchDirect(
   url: string,
-  { method, headers, body }: DirectRequest,
+  { method, headers, body, signal }: DirectRequest,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     // An agent of its own knows no proxy.
-    const asked = request(url, { method, headers, agent: new Agent() }, (answer) => {
+    const options = {
+      method,
+      headers,
+      agent: new Agent(),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    const asked = request(url, options, (answer) => {
       const status = answer.statusCode ?? 0;
       const answered = Object.entries(answer.headers).map(([name, value]): [string, string] => [
         name,

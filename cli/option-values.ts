@@ -6,8 +6,11 @@ import { InvalidArgumentError, Option } from 'commander';
 export const DEFAULT_PORT = 4580;
 export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
 
+/** In the folder where a command runs. */
+export const PIPELINE_FILE = 'tidemark.config.ts';
+
 export const pipelineOption = () =>
-  new Option('--pipeline <file>', 'the pipeline file').default('tidemark.config.ts');
+  new Option('--pipeline <file>', 'the pipeline file').default(PIPELINE_FILE);
 
 export const dataOption = () => new Option('--data <dir>', 'the data folder').default('.tidemark');
 
@@ -35,7 +38,7 @@ export const kinesisEndpointOption = () =>
 export const awsOption = () =>
   new Option(
     '--aws',
-    'sign calls to any other host too; *.lambda-url.REGION.on.aws is always signed, this machine never',
+    'sign calls to any other host too; *.lambda-url.REGION.on.aws is always signed; calls to this machine are never signed',
   );
 
 export const regionOption = () =>

@@ -11,7 +11,7 @@ import { EnvironmentPool } from './environment-pool.ts';
 import type { PurgePayload, RedrivePayload } from './query-environment.ts';
 import { threadEntry } from './thread-entry.ts';
 
-const POINT_PATHS = ['/v1/views', '/v1/status'];
+const POINT_PATHS = ['/v1/views', '/v1/pipeline', '/v1/status'];
 
 export interface DeploymentOptions {
   readonly dataFolder: string;

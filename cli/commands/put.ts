@@ -3,15 +3,10 @@ import { Command } from 'commander';
 import { PathSample } from '../../core/decode/path-sample.ts';
 import type { Plan } from '../../core/definition/plan.ts';
 import { RECORD_BYTES_MAX } from '../../core/limits.ts';
-import {
-  jsonOption,
-  kinesisEndpointOption,
-  pipelineOption,
-  wholeNumber,
-} from '../option-values.ts';
+import { jsonOption, kinesisEndpointOption, PIPELINE_FILE, wholeNumber } from '../option-values.ts';
 import { NO_KEY, PartitionKeys } from '../partition-key.ts';
-import { loadPipelineFile, PipelineFileError } from '../pipeline-file.ts';
 import { putFailureText } from '../put-failure.ts';
+import { planForPut } from '../put-plan.ts';
 import {
   addRecordOptions,
   RECORD_FILE_DESCRIPTION,
@@ -32,7 +27,7 @@ import { UsageError } from '../usage-error.ts';
 interface PutOptions extends RecordOptions {
   readonly key: string;
   readonly stream?: string;
-  readonly pipeline: string;
+  readonly pipeline?: string;
   readonly kinesisEndpoint: string;
   readonly aws?: boolean;
   readonly region?: string;
@@ -53,8 +48,11 @@ export function putCommand(): Command {
       '--key <field>',
       'the field whose value is the partition key; dots reach into nested fields, \\. is a dot in a name',
     )
-    .option('--stream <name>', "the stream (default: the pipeline file's)")
-    .addOption(pipelineOption())
+    .option('--stream <name>', 'the stream (default: that of the pipeline)')
+    .option(
+      '--pipeline <file>',
+      `the pipeline file (default: the pipeline that tidemark dev runs, otherwise ${PIPELINE_FILE})`,
+    )
     .addOption(kinesisEndpointOption())
     .option('--aws', "find the Kinesis API by AWS's own rules instead")
     .option('--region <name>', 'the AWS region')
@@ -67,9 +65,13 @@ export function putCommand(): Command {
   return addRecordOptions(command).addOption(jsonOption()).action(put);
 }
 
-async function put(path: string, options: PutOptions, command: Command): Promise<void> {
-  const isFileNamed = command.getOptionValueSource('pipeline') !== 'default';
-  const plan = await planFor(options, isFileNamed);
+async function put(path: string, options: PutOptions): Promise<void> {
+  const plan = await planForPut({
+    pipeline: options.pipeline ?? PIPELINE_FILE,
+    isFileNamed: options.pipeline !== undefined,
+    stream: options.stream,
+    endpoint: options.aws ? null : options.kinesisEndpoint,
+  });
   const stream = options.stream ?? (plan as Plan).stream;
   const keys = new PartitionKeys(options.key, shown(path));
   // Loaded here, so that no other command waits for the AWS SDK.
@@ -105,20 +107,6 @@ async function put(path: string, options: PutOptions, command: Command): Promise
     if (path === '-') process.stdin.destroy();
   }
   report(run, stream, options);
-}
-
-/** The plan tells which columns of CSV are numbers. Null if it is not known: the stream alone does to put. */
-async function planFor(
-  { stream, pipeline }: PutOptions,
-  isFileNamed: boolean,
-): Promise<Plan | null> {
-  try {
-    const plan = await loadPipelineFile(pipeline);
-    return stream === undefined || plan.stream === stream ? plan : null;
-  } catch (error) {
-    if (stream === undefined || isFileNamed || !(error instanceof PipelineFileError)) throw error;
-    return null;
-  }
 }
 
 class PutRun {

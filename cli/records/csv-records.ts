@@ -37,7 +37,7 @@ class Header {
     refuseTwice(names, this.#file, line);
     if (plan === null && types.size === 0) {
       tell(
-        `${this.#file}: all its cells are sent as text, as no pipeline file says which are added up: name it with --pipeline, or numbers with --types COLUMN=number`,
+        `${this.#file}: all its cells are sent as text, as it is not known which columns the pipeline adds up: name the pipeline file with --pipeline, or the numbers with --types COLUMN=number`,
       );
     }
     this.#columns = csvColumns(names, types, plan);

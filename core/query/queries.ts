@@ -7,7 +7,7 @@ import { MissingBlob } from '../checkpoint/blobs.ts';
 import { blobKey } from '../checkpoint/names.ts';
 import { RunCache } from '../checkpoint/run-cache.ts';
 import type { Plan } from '../definition/plan.ts';
-import { viewToJson } from '../definition/plan-json.ts';
+import { planToJson, viewToJson } from '../definition/plan-json.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import { SNAPSHOT_AGE_MS_MAX } from '../limits.ts';
 import { type QuarantineIndex, type QuarantineSelection, quarantineId } from '../ports.ts';
@@ -63,6 +63,11 @@ export class Queries {
       return { name: view.name, ...rest, window: window ?? null };
     });
     return { views };
+  }
+
+  /** The pipeline file that means what runs, with its defaults spelled out. */
+  pipeline(): { hash: string; pipeline: object } {
+    return { hash: this.#plan.hash, pipeline: planToJson(this.#plan) };
   }
 
   async view(name: string, parameters: QueryParameters): Promise<Asked<ViewAnswer>> {

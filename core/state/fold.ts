@@ -6,14 +6,16 @@
  */
 import { assert } from '../assert.ts';
 import type { BadRecord, RecordDecoder, RecordFields } from '../decode/record-decoder.ts';
+import { formatDuration } from '../definition/duration.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { hashText } from '../hash.ts';
 import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX, REDRIVEN_AHEAD_MS_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
-import { isoText } from '../time/iso-text.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import type { WindowAssigner } from '../time/window.ts';
+import { Zone } from '../time/zone.ts';
+import { zonedText } from '../time/zoned-time.ts';
 import type { RecordClass } from './counters.ts';
 import { digestSeed } from './digest.ts';
 import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
@@ -37,6 +39,7 @@ export class RecordFold {
   readonly #plan: Plan;
   readonly #decoder: RecordDecoder;
   readonly #digestSeed: number;
+  readonly #zone: Zone;
   readonly #fields: RecordFields = {
     timeMs: null,
     isTimeNumber: false,
@@ -50,6 +53,7 @@ export class RecordFold {
     this.#plan = plan;
     this.#decoder = decoder;
     this.#digestSeed = digestSeed(shardId);
+    this.#zone = new Zone(plan.zone);
   }
 
   /** Folds the record that follows the overlay's position. With `condemned` it is quarantined unread. */
@@ -160,12 +164,12 @@ export class RecordFold {
     const { timeMs } = this.#fields;
     if (timeMs === null) return null;
     if (skewMs !== null && timeMs > arrivalMs + skewMs) {
-      const ahead = `${this.#timeText(timeMs)}, ${timeMs - arrivalMs} ms after its arrival`;
-      const detail = `${ahead}; at most ${skewMs} ms (time.skew) are allowed${this.#unitHint(timeMs)}`;
+      const ahead = `${this.#timeText(timeMs)}, ${formatDuration(timeMs - arrivalMs)} after its arrival`;
+      const detail = `${ahead}; at most ${formatDuration(skewMs)} (time.skew) is allowed${this.#unitHint(timeMs)}`;
       return { reason: 'too-far-in-the-future', detail };
     }
     if (earliestMs !== null && timeMs < earliestMs) {
-      const early = `${this.#timeText(timeMs)}, before ${isoText(earliestMs)} (time.earliest)`;
+      const early = `${this.#timeText(timeMs)}, before ${zonedText(earliestMs, this.#zone)} (time.earliest)`;
       return { reason: 'too-far-in-the-past', detail: `${early}${this.#unitHint(timeMs)}` };
     }
     return null;
@@ -173,15 +177,16 @@ export class RecordFold {
 
   #timeText(timeMs: number): string {
     const { time } = this.#plan;
-    if (time === null || !this.#fields.isTimeNumber) return `event time is ${isoText(timeMs)}`;
+    const text = zonedText(timeMs, this.#zone);
+    if (time === null || !this.#fields.isTimeNumber) return `event time is ${text}`;
     const { unitMs } = time;
-    return `event time ${timeMs / unitMs} read as ${unitName(unitMs)} is ${isoText(timeMs)}`;
+    return `event time ${timeMs / unitMs} read as ${unitName(unitMs)} is ${text}`;
   }
 
   #unitHint(timeMs: number): string {
     const { time } = this.#plan;
     if (time === null || !this.#fields.isTimeNumber) return '';
-    return likelyUnitHint(timeMs / time.unitMs, time.unitMs);
+    return likelyUnitHint(timeMs / time.unitMs, time.unitMs, this.#zone);
   }
 
   #oversizedKey(): BadRecord | null {

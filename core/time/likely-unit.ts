@@ -2,7 +2,10 @@
  * Which unit a number was probably meant in, where it is no likely time in the plan's own: for a person who reads why a
  * record was quarantined. A number is a time from 2000 to 2099 in one unit at most.
  */
-import { isoText } from './iso-text.ts';
+import { Zone } from './zone.ts';
+import { zonedText } from './zoned-time.ts';
+
+const UTC = new Zone('UTC');
 
 const LIKELY_MS_MIN = 946_684_800_000;
 const LIKELY_MS_MAX = 4_102_444_800_000;
@@ -15,7 +18,7 @@ const UNITS = [
 ] as const;
 
 /** `; as seconds it is 2024-05-31T16:08:37Z: is time.unit "s"?`, or nothing where no other unit is likely. */
-export function likelyUnitHint(value: number, planUnitMs: number): string {
+export function likelyUnitHint(value: number, planUnitMs: number, zone = UTC): string {
   for (const { name, unitMs, setting } of UNITS) {
     const timeMs = Math.floor(value * unitMs);
     const isLikely = timeMs >= LIKELY_MS_MIN && timeMs < LIKELY_MS_MAX;
@@ -24,7 +27,7 @@ export function likelyUnitHint(value: number, planUnitMs: number): string {
       setting === null
         ? 'send milliseconds, or ISO 8601 text (time.unit takes "ms" and "s" only)'
         : `is time.unit "${setting}"?`;
-    return `; as ${name} it is ${isoText(timeMs)}: ${advice}`;
+    return `; as ${name} it is ${zonedText(timeMs, zone)}: ${advice}`;
   }
   return '';
 }

@@ -25,6 +25,11 @@ export function zonedIsoTime(timeMs: number, zone: Zone): string {
   return `${new Date(localMs).toISOString().slice(0, -1)}${offsetText(offsetMs)}`;
 }
 
+/** The same for a message: without a fraction that is zero. */
+export function zonedText(timeMs: number, zone: Zone): string {
+  return zonedIsoTime(timeMs, zone).replace(/\.000(?=Z|[+-]\d\d:\d\d$)/, '');
+}
+
 /**
  * The instant that a question means, or NaN: a time without offset is one of the zone, by the rule that records are read by
  * (shown twice: the first; skipped: by the offset before). A date alone is the first instant of that day in the zone.

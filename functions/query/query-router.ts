@@ -7,7 +7,7 @@ import { type Asked, asked, refuseUnknown } from '../../core/query/query-problem
 import { withoutPayloads } from './reader-quarantine.ts';
 
 const VIEW_PATH = /^\/v1\/views\/([^/]+)$/;
-const PATHS = ['/v1/views', '/v1/views/{view}', '/v1/status', '/v1/quarantine'];
+const PATHS = ['/v1/views', '/v1/views/{view}', '/v1/pipeline', '/v1/status', '/v1/quarantine'];
 
 /** `payloads`: what producers sent and could not be processed is shown to the caller. */
 export interface Showing {
@@ -39,9 +39,9 @@ export async function answerQuery(
   }
   const checked = asked(() => {
     for (const [name] of parameters) refuseUnknown(name, []);
-    return queries.views();
+    return path === '/v1/pipeline' ? queries.pipeline() : queries.views();
   });
-  return path === '/v1/views' || !checked.ok ? checked : queries.status();
+  return path !== '/v1/status' || !checked.ok ? checked : queries.status();
 }
 
 function refused(status: 404 | 405, title: string, code: string, detail: string): Asked<never> {

@@ -20,7 +20,7 @@ export interface QueryRouteOptions extends Omit<Patience, 'isGone'> {
 /** A full queue of scans is worked off in about that time. */
 const RETRY_AFTER_SECONDS = '2';
 const STATUS_PATH = '/v1/status';
-const PATHS = ['/v1/views', '/v1/views/{view}', STATUS_PATH, '/v1/quarantine'];
+const PATHS = ['/v1/views', '/v1/views/{view}', '/v1/pipeline', STATUS_PATH, '/v1/quarantine'];
 
 export function queryRoutes(invoke: InvokeQuery, options: QueryRouteOptions = {}): Route[] {
   return PATHS.map((path) => ({

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { groups, manyOrders, order, put, writePipeline } from './orders.ts';
 import { cleanUp, Dev, newFolder } from './tidemark-process.ts';
@@ -82,6 +84,7 @@ describe('bad records', () => {
     const { json } = await dev.call('/v1/status');
     expect(json).toMatchObject({
       records: { folded: 2 * half + 1, duplicates: 0, late: 0, quarantined: BAD.length },
+      partlyQuarantined: 1,
     });
   });
 
@@ -134,6 +137,15 @@ describe('bad records', () => {
     const { stdout: summary } = await dev.command('quarantine', '--summary');
     expect(summary).toMatch(/^reason +records +first arrival +last arrival$/m);
     expect(summary).toMatch(/^too-far-in-the-future +1 +20\d\d-/m);
+  });
+
+  it('are not made of a CSV file that is put without a pipeline file: dev is asked for its own', async () => {
+    writeFileSync(join(dev.folder, 'more.csv'), `order,at,shop,price\ncsv-1,${at},east,2.50\n`);
+    const put = await dev.command('put', 'more.csv', '--key', 'shop');
+
+    expect(put).toMatchObject({ code: 0, stderr: '' });
+    const [, after] = /--after (\S+)/.exec(put.stdout) as unknown as [string, string];
+    expect(await groups(dev, 'by_shop', 'revenue', [after])).toMatchObject({ east: 2.5 });
   });
 
   it('are still there, once, after SIGKILL', async () => {

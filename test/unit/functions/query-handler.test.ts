@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import { createQueryHandler, type QueryHandler } from '../../../functions/query/handler.ts';
 import { plan, QueryWorld, shardIdOf } from '../query/query-world.ts';
 
@@ -51,6 +52,14 @@ describe('the query function', () => {
       ],
       next: null,
     });
+  });
+
+  it('answers the pipeline, from which the same plan is read', async () => {
+    const { handler } = await worldOfOne();
+    const { hash, pipeline } = JSON.parse((await get(handler, '/v1/pipeline')).body);
+    const parsed = parsePlan(pipeline);
+    expect(parsed.ok && parsed.plan).toEqual(plan);
+    expect(hash).toBe(plan.hash);
   });
 
   it('answers what the views are', async () => {

@@ -44,7 +44,7 @@ const BAD: [reason: string, what: string, data: unknown, detail: RegExp][] = [
     'too-far-in-the-future',
     'a time 1 ms beyond the skew',
     good(9, { t: ARRIVAL_MS + 600_001 }),
-    /^event time 1600001 read as milliseconds is 1970-01-01T00:26:40.001Z, 600001 ms after its arrival; at most 600000 ms/,
+    /^event time 1600001 read as milliseconds is 1970-01-01T00:26:40.001Z, 10m1ms after its arrival; at most 10m \(time\.skew\) is allowed/,
   ],
   [
     'too-far-in-the-past',
@@ -124,6 +124,15 @@ it('names the unit that was meant where seconds are read as milliseconds, and th
   const ahead = detailOf({}, 4_000_000_000)?.detail;
   expect(ahead).toContain('as seconds it is 2096-10-02T07:06:40Z: is time.unit "s"?');
   expect(detailOf({ unit: 's' }, 1_717_171_717_000)).toMatchObject({ reason: 'no-time' });
+});
+
+it('writes times of a reason in the zone of the pipeline', () => {
+  const time = { field: 't', zone: 'Europe/Berlin' };
+  const { detail } = foldAll(
+    planOf({ name: 'p', time, views: { v: { aggregates: { n: { count: '*' } } } } }),
+    [{ t: '2026-06-15T12:00' }],
+  ).quarantined[0] as { detail: string };
+  expect(detail).toMatch(/^event time is 2026-06-15T12:00:00\+02:00, \d+d\S* after its arrival/);
 });
 
 describe('a record at a bound', () => {

@@ -114,7 +114,7 @@ describe('a cell', () => {
 
     expect(texts).toEqual(['{"price":"1"}']);
     expect(told).toEqual([
-      'e.csv: all its cells are sent as text, as no pipeline file says which are added up: name it with --pipeline, or numbers with --types COLUMN=number',
+      'e.csv: all its cells are sent as text, as it is not known which columns the pipeline adds up: name the pipeline file with --pipeline, or the numbers with --types COLUMN=number',
     ]);
   });
 

@@ -37,6 +37,7 @@ describe('the routes of the query API', () => {
     expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /v1/views',
       'GET /v1/views/{view}',
+      'GET /v1/pipeline',
       'GET /v1/status',
       'GET /v1/quarantine',
     ]);
