@@ -18,7 +18,7 @@ export type DevEvent =
     }
   /** The pipeline file changed in its words only. */
   | { readonly kind: 'plan-unchanged'; readonly path: string }
-  /** The pipeline file changed and cannot be used: the plan before goes on. */
+  /** The pipeline file changed and cannot be used: the plan that ran before stays active. */
   | { readonly kind: 'reload-failed'; readonly path: string; readonly message: string };
 
 export interface DevOutput {
@@ -61,7 +61,7 @@ function tellText(event: DevEvent, print: (text: string) => void): void {
       print(`${event.path} changed, but not in what it means`);
       return;
     case 'reload-failed':
-      console.error(`${event.message}\n  the plan before goes on`);
+      console.error(`${event.message}\n  the pipeline that ran before goes on running`);
       return;
     case 'rewound':
       print(

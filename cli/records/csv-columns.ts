@@ -94,7 +94,7 @@ function whoAdds(plan: Plan, text: string): string | null {
     for (const { name, kind, field } of view.aggregates) {
       if (field === null || kind === 'count') continue;
       if (formatFieldPath(plan.fields[field] ?? []) === text) {
-        return `the ${kind} '${name}' of view '${view.name}' needs numbers of it`;
+        return `the ${kind} '${name}' of view '${view.name}' needs numbers in this column`;
       }
     }
   }

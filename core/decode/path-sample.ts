@@ -84,7 +84,7 @@ function hintOf({ path, use, records, other, envelope }: SampledPath): PathHint 
   const text = formatFieldPath(path);
   const found = other === null ? null : formatFieldPath(other.path);
   const where =
-    records === 1 ? 'is not in the first record' : `is in none of the first ${records} records`;
+    records === 1 ? 'is not in the first record' : `is not in any of the first ${records} records`;
   const instead =
     other === null || found === null ? '' : `; they have ${found}: ${EXPLAINED[other.kind](found)}`;
   const around = envelope === null || other?.kind !== 'deeper' ? '' : ` (each is ${envelope.name})`;

@@ -116,7 +116,7 @@ describe('tidemark dev with a changed pipeline file', () => {
   it('goes on as before with a file that cannot be used, says why, and takes the next one', async () => {
     const dev = await start(folder(), '--pipeline', 'shop.json');
     writePipeline(dev.folder, { ...ORDERS, views: { by_shop: { groupBy: 'shop' } } });
-    await dev.prints('stderr', /the plan before goes on/);
+    await dev.prints('stderr', /the pipeline that ran before goes on running/);
     expect(dev.stderr).toContain('shop.json');
     expect(dev.stderr).toContain('views.by_shop.groupBy');
     writePipeline(dev.folder, { ...ORDERS, stream: 'sales' });

@@ -81,7 +81,7 @@ describe('what tidemark dev says', () => {
     ],
     [
       { kind: 'reload-failed', path: 'a.ts', message: 'a.ts is wrong' },
-      'a.ts is wrong\n  the plan before goes on',
+      'a.ts is wrong\n  the pipeline that ran before goes on running',
     ],
   ])('goes to standard error where something failed', (event, text) => {
     devOutput(false, false).tell(event);

@@ -66,7 +66,7 @@ describe('a cell', () => {
       const csv = `zip,price\n1,2\n2,"${text}"\n`;
 
       expect(await refusalOf('a.csv', csv, { plan })).toBe(
-        `a.csv, line 3, column 2 (price): found ${JSON.stringify(text)}; the sum 'total' of view 'by_zip' needs numbers of it: ` +
+        `a.csv, line 3, column 2 (price): found ${JSON.stringify(text)}; the sum 'total' of view 'by_zip' needs numbers in this column: ` +
           "expected a number as JSON writes it, such as 1.5. --types 'price=text' sends the column as text, --null TEXT takes cells that read TEXT for empty ones",
       );
     },
