@@ -35,7 +35,7 @@ export interface HeadItem {
   /** `sortablePosition` of the last position that an invocation has answered for. */
   readonly delivered: string;
   readonly body: Uint8Array;
-  /** What `holdHead` has put beside HEAD since its last write; absent if nothing was. Not part of what is written. */
+  /** What `holdHead` has put beside HEAD since its last write; absent if nothing was. `writeHead` does not write it. */
   readonly hold?: string;
 }
 
@@ -54,12 +54,14 @@ export interface CheckpointStore {
   readHead(sliceId: string): Promise<HeadItem | null>;
   /** Applies only if the slice has no HEAD. */
   createHead(item: HeadItem): Promise<HeadWrite>;
-  /** Applies only if HEAD has revision `ifRevision` and its `delivered` is not greater than `item.delivered`. */
-  writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite>;
+  /**
+   * Applies only if HEAD has revision `ifRevision`, its `delivered` is not greater than `item.delivered`, and no hold is beside
+   * it but `passing`, which ends with the write.
+   */
+  writeHead(item: HeadItem, ifRevision: number, passing?: string | null): Promise<HeadWrite>;
   /**
    * Puts the name of an invocation that asks the others to hold back beside HEAD, or takes what is there away (null), whatever
-   * HEAD says: no revision moves, and no later write depends on it. The next write of HEAD takes it away. Does nothing where
-   * the slice has no HEAD.
+   * HEAD says: no revision moves. Does nothing where the slice has no HEAD.
    */
   holdHead(sliceId: string, hold: string | null): Promise<void>;
   /** The HEADs of all slices of the pipeline, ordered by slice; each consistent, the list not one snapshot. */

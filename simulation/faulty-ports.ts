@@ -62,8 +62,8 @@ function told(
     listHeads: () => heads.listHeads(),
     createHead: (item) => heads.createHead(item),
     holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
-    writeHead: async (item, ifRevision) => {
-      const answer = await heads.writeHead(item, ifRevision);
+    writeHead: async (item, ifRevision, passing) => {
+      const answer = await heads.writeHead(item, ifRevision, passing);
       const { epochsCompleted } = connection;
       const name = `${item.sliceId} ${item.revision}`;
       if (answer.outcome === 'applied') {

@@ -10,6 +10,7 @@ import {
   TransientFault,
 } from '../core/faults.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
+import { HOLD_MS_MAX } from '../core/limits.ts';
 import type { ThrownFault } from './lambda-environment.ts';
 import type { CallFaultKind, Scenario } from './scenario.ts';
 
@@ -22,12 +23,17 @@ export interface Circumstances {
   readonly sawTrim: boolean;
   /** Another plan was activated at some time: code of the one before may be asked still. */
   readonly plansChanged: boolean;
+  /** Nothing but other invocations comes between an invocation and its commit. */
+  readonly isFair: boolean;
 }
 
 export function isExcused(
   { fault, asked, tookMs, sawGarbled }: ThrownFault,
-  { keptMs, isGapped, sawTrim, plansChanged }: Circumstances,
+  { keptMs, isGapped, sawTrim, plansChanged, isFair }: Circumstances,
 ): boolean {
+  // What takes longer than a delivery asks deliveries to hold back.
+  if (fault instanceof TransientFault && fault.message.includes('HEAD moved under'))
+    return !(isFair && asked !== 'deliver');
   if (fault instanceof TransientFault || fault instanceof BehindFault) return true;
   // Only a person who asks for a base is told to wait, and code whose plan is no longer active.
   if (fault instanceof HeldFault) {
@@ -77,6 +83,30 @@ function lateMsMaxOf({ callFaults, zombieRate, functionTimeoutMs }: Scenario): n
 const LATE: ReadonlySet<CallFaultKind> = new Set(['slow', 'applied-late', 'freeze', 'answer-lost']);
 /** Longer than a zombie stands still, and than any call takes. */
 const LATE_MS_MAX = 2_400_000;
+
+/** True if no call fails, no process stands still or dies for long, and each work fits into the moment for which others hold back. */
+export function isFairOf({
+  callFaults,
+  zombieRate,
+  mappings,
+  incidents,
+  knobs,
+  baseMs,
+}: Scenario): boolean {
+  const attemptsMax = knobs.headWriteAttemptsMax ?? DEFAULT_KNOBS.headWriteAttemptsMax;
+  const isDisturbed = incidents.some(
+    ({ kind }) => kind === 'partition' || kind === 'mapping-replaced',
+  );
+  const isQuick = baseMs <= HOLD_MS_MAX / 4;
+  return (
+    callFaults.length === 0 &&
+    zombieRate === 0 &&
+    mappings === 1 &&
+    !isDisturbed &&
+    isQuick &&
+    attemptsMax >= DEFAULT_KNOBS.headWriteAttemptsMax
+  );
+}
 
 /** Where an environment ends well and cannot take back its note, it looks as if it had died. */
 export function leavesNotes({ callFaults, incidents }: Scenario): boolean {

@@ -327,7 +327,7 @@ export class Reader {
     };
     return {
       createHead: (item) => heads.createHead(item),
-      writeHead: (item, ifRevision) => heads.writeHead(item, ifRevision),
+      writeHead: (item, ifRevision, passing) => heads.writeHead(item, ifRevision, passing),
       holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
       readHead: async (sliceId) => {
         const item = await heads.readHead(sliceId);

@@ -55,8 +55,8 @@ function observed(heads: CheckpointStore, onHead: (item: HeadItem) => void): Che
       if (answer.outcome === 'applied') onHead(item);
       return answer;
     },
-    writeHead: async (item, ifRevision) => {
-      const answer = await heads.writeHead(item, ifRevision);
+    writeHead: async (item, ifRevision, passing) => {
+      const answer = await heads.writeHead(item, ifRevision, passing);
       if (answer.outcome === 'applied') onHead(item);
       return answer;
     },

@@ -20,7 +20,7 @@ import { EventSourceMapping } from './event-source-mapping.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { harmedDecoder } from './harmful-record.ts';
-import { backlogMsMaxOf, isExcused, keptMsOf, rollbackMsMinOf } from './judgement.ts';
+import { backlogMsMaxOf, isExcused, isFairOf, keptMsOf, rollbackMsMinOf } from './judgement.ts';
 import type { ThrownFault } from './lambda-environment.ts';
 import { Operator } from './operator.ts';
 import { produce, type RecordGenerator } from './producer.ts';
@@ -381,6 +381,7 @@ export class World {
       isGapped: this.#operator.isGapped(shardId),
       sawTrim: beganMs < this.#operator.trimmedMs(shardId),
       plansChanged: this.#activations > 1,
+      isFair: isFairOf(this.#scenario),
     };
     if (isExcused(thrown, circumstances)) return;
     const kind = fault instanceof Error ? fault.name : 'no error';

@@ -22,13 +22,19 @@ export class MemoryCheckpointStore implements CheckpointStore {
    * A `delivered` that would go back under the right revision is refused like a lost race, as DynamoDB does with a condition
    * that does not hold: the caller finds HEAD as it expected it, and has broken an invariant of its own.
    */
-  async writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite> {
+  async writeHead(
+    item: HeadItem,
+    ifRevision: number,
+    passing: string | null = null,
+  ): Promise<HeadWrite> {
     const current = this.#heads.get(item.sliceId);
-    const holds =
+    const hold = this.#holds.get(item.sliceId) ?? null;
+    const isAllowed =
       current !== undefined &&
       current.revision === ifRevision &&
-      current.delivered <= item.delivered;
-    return holds ? this.#apply(item) : this.#refused(item.sliceId);
+      current.delivered <= item.delivered &&
+      (hold === null || hold === passing);
+    return isAllowed ? this.#apply(item) : this.#refused(item.sliceId);
   }
 
   async holdHead(sliceId: string, hold: string | null): Promise<void> {

@@ -1,11 +1,11 @@
 /**
  * Fairness between the invocations of one slice. A delivery is quick, so whatever takes longer loses its races for HEAD to
  * deliveries, for as long as they come. An invocation that has lost some asks the others, beside HEAD, to hold back for a
- * moment; they find that where they read HEAD anyway.
+ * moment; they find that where they read HEAD anyway, and one that had read HEAD before can no longer write it.
  *
- * Invariants: nothing that is committed depends on a hold; an invocation waits `HOLD_MS_MAX` for one hold at most, by pauses
- * and by no clock, and its environment never waits for that hold again. A hold whose owner died is ended by the next write of
- * HEAD, so it costs others a moment, once.
+ * Invariants: what is committed is the same with a hold and without; an invocation waits `HOLD_MS_MAX` for one hold at most, by pauses
+ * and by no clock, and its environment never waits for that hold again. A hold whose owner died is ended by the first write of
+ * HEAD after that wait, so it costs others a moment, once.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { TransientFault } from '../faults.ts';
@@ -22,22 +22,35 @@ export interface HoldPorts {
 const STEP_MS = 50;
 
 export class HeadHold {
-  readonly #owner: SliceMemory;
+  /** The store of HEADs, for all writes of this task. */
+  readonly heads: CheckpointStore;
+  readonly #look: () => ReturnType<SliceMemory['lookAtHead']>;
   readonly #ports: HoldPorts;
   /** What this invocation has put beside HEAD. */
   #mine: string | null = null;
   /** What was waited for in vain. */
   #spent: string | null = null;
+  /** What was beside the HEAD that was read last. */
+  #passing: string | null = null;
 
-  constructor(owner: SliceMemory, ports: HoldPorts) {
-    this.#owner = owner;
+  constructor(look: () => ReturnType<SliceMemory['lookAtHead']>, ports: HoldPorts) {
+    this.#look = look;
     this.#ports = ports;
+    const { heads } = ports;
+    this.heads = {
+      readHead: (sliceId) => heads.readHead(sliceId),
+      createHead: (item) => heads.createHead(item),
+      writeHead: (item, ifRevision) => heads.writeHead(item, ifRevision, this.#passing),
+      holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
+      listHeads: () => heads.listHeads(),
+    };
   }
 
   /** HEAD as it is now, once no other invocation asks to hold back. */
   async readHead(): Promise<Head> {
     for (let waitedMs = 0; ; waitedMs += STEP_MS) {
-      const { head, hold } = await this.#owner.lookAtHead();
+      const { head, hold } = await this.#look();
+      this.#passing = hold;
       if (hold === null || hold === this.#mine || hold === this.#spent) return head;
       if (waitedMs >= HOLD_MS_MAX) {
         this.#spent = hold;
@@ -61,7 +74,7 @@ export class HeadHold {
     this.#mine = null;
     try {
       // Nearly always its own write of HEAD has ended it.
-      const { hold } = await this.#owner.lookAtHead();
+      const { hold } = await this.#look();
       if (hold === mine) await this.#ports.heads.holdHead(sliceId, null);
     } catch (fault) {
       if (!(fault instanceof TransientFault)) throw fault;

@@ -75,11 +75,12 @@ export class SliceTask {
     this.#identity = identity;
     this.#ports = ports;
     this.#planHash = plan.hash;
-    this.#owner = new SliceMemory(identity, plan, decoder, ports);
+    this.#hold = new HeadHold(() => this.#owner.lookAtHead(), ports);
+    const held = { ...ports, heads: this.#hold.heads };
+    this.#owner = new SliceMemory(identity, plan, decoder, held);
     this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
-    this.#hold = new HeadHold(this.#owner, ports);
     this.#runs = new RunCache(ports.blobs, REDRIVE_CACHE_BYTES_MAX);
-    this.#committer = new Committer(this.#owner, ports);
+    this.#committer = new Committer(this.#owner, held);
     this.#catchUp = new CatchUp({
       log: new ReplayLog(identity, ports),
       chunkRecords: ports.knobs.replayChunkRecords,

@@ -63,14 +63,27 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       expect(await one.readHead('slice-a')).toEqual(head(1));
     });
 
-    test('a hold refuses no write of HEAD, and the next one ends it', async (world) => {
+    test('a hold refuses every write of HEAD but one that names it, which ends it', async (world) => {
       const store = await world.connect();
       await store.createHead(head(1));
       await store.holdHead('slice-a', 'first');
-      expect(await store.writeHead(head(3), 2)).toMatchObject({ outcome: 'refused' });
-      expect(await store.readHead('slice-a')).toMatchObject({ hold: 'first' });
-      expect(await store.writeHead(head(2), 1)).toEqual(APPLIED);
+      const held = { ...head(1), hold: 'first' };
+      for (const passing of [undefined, null, 'another']) {
+        expect(await store.writeHead(head(2), 1, passing)).toEqual({
+          outcome: 'refused',
+          current: held,
+        });
+      }
+      expect(await store.writeHead(head(3), 2, 'first')).toMatchObject({ outcome: 'refused' });
+      expect(await store.readHead('slice-a')).toEqual(held);
+      expect(await store.writeHead(head(2), 1, 'first')).toEqual(APPLIED);
       expect(await store.readHead('slice-a')).toEqual(head(2));
+    });
+
+    test('a hold that has gone meanwhile refuses no write', async (world) => {
+      const store = await world.connect();
+      await store.createHead(head(1));
+      expect(await store.writeHead(head(2), 1, 'gone')).toEqual(APPLIED);
     });
 
     test('a slice without a HEAD is not held', async (world) => {

@@ -17,6 +17,8 @@ export interface Mutant {
   /** The kinds of failure that are this fault: another one would have been found by chance. */
   readonly foundAs: readonly string[];
   readonly edits: readonly Edit[];
+  /** The world that must find it, where that is not the simulation. */
+  readonly world?: 'local';
   /** What is fixed of the scenario that each seed draws: the fault needs what drawn ones seldom have. */
   readonly scenario?: Partial<Scenario>;
 }

@@ -2,6 +2,7 @@
  * All mutants: what the simulation does not find in them it would not find in the product either. docs/testing.md has the table.
  */
 import { KEEPING_MUTANTS } from './keeping-mutants.ts';
+import { LOCAL_MUTANTS } from './local-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PROTOCOL_MUTANTS } from './protocol-mutants.ts';
 import { TASK_MUTANTS } from './task-mutants.ts';
@@ -15,6 +16,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROTOCOL_MUTANTS,
   ...TASK_MUTANTS,
   ...KEEPING_MUTANTS,
+  ...LOCAL_MUTANTS,
 ];
 
 export function mutantNamed(name: string): Mutant {

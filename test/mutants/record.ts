@@ -20,7 +20,8 @@ const SOURCES = [
   'simulation/**/*.ts',
   'functions/{aggregate,query}/*.ts',
   'adapters/{memory,local}/**/*.ts',
-  'test/{mutants,world,schedules}/**/*.ts',
+  'runtime/folder-stores.ts',
+  'test/{mutants,world,schedules,local-world}/**/*.ts',
 ];
 
 export function hashOfSources(): string {

@@ -2,6 +2,7 @@
  * Faults of an owner's work: gaps, cadence, recovery, redrives, records that harm, changes of plan.
  */
 import {
+  CONTENTION,
   GAP_AFTER_REWIND,
   GAP_AFTER_SILENCE,
   GAP_IN_A_LOST_RACE,
@@ -109,6 +110,16 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'const condemned = chunkRecords === 1 && deaths >= DEATHS_OF_ONE_RECORD;',
     'const condemned = deaths >= 1;',
   ),
+  {
+    ...mutant(
+      'no delivery holds back for what takes longer',
+      'TransientFault',
+      'core/task/head-hold.ts',
+      'if (hold === null || hold === this.#mine || hold === this.#spent) return head;',
+      'if (waitedMs >= 0 || hold === this.#mine) return head;',
+    ),
+    scenario: CONTENTION,
+  },
   mutant(
     'a recovery answers and completes no epoch',
     'InvariantFault',

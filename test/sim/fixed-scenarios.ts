@@ -177,3 +177,18 @@ export const VIEW_THAT_BEGINS_AGAIN: Partial<Scenario> = {
     { atMs: 90_000, kind: 'change-plan', plan: 0 },
   ],
 };
+
+/** Deliveries all the time, and people who ask for bases, which take longer. */
+export const CONTENTION: Partial<Scenario> = {
+  ...SMALL,
+  environments: 4,
+  records: 200,
+  paceMs: 100,
+  burstRate: 0,
+  batchRecordsMax: 1,
+  baseMs: 400,
+  knobs: { unsavedAgeMsMax: 0 },
+  incidents: Array.from({ length: 6 }, (_, index) => {
+    return { atMs: 2_000 + 2_500 * index, kind: 'checkpoint' } as const;
+  }),
+};

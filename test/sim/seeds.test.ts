@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { drawScenario, type Scenario } from '../../simulation/scenario.ts';
 import { simulateSeed } from '../../simulation/simulation.ts';
 import { otherSmallPlans, smallPlan, smallRecords } from '../../simulation/small-pipeline.ts';
-import { GAP_IN_PARTS } from './fixed-scenarios.ts';
+import { CONTENTION, GAP_IN_PARTS } from './fixed-scenarios.ts';
 
 const SEEDS = 50;
 
-const FIXED_SEEDS = 6;
+const FIXED_SEEDS = 3;
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -33,5 +33,9 @@ describe('the simulation', () => {
 
   it.each(upTo(FIXED_SEEDS))('closes a gap in parts under seed %i', async (seed) => {
     expect(await storyOf(seed, GAP_IN_PARTS)).toBe('');
+  });
+
+  it.each(upTo(FIXED_SEEDS))('ends a checkpoint beside deliveries under seed %i', async (seed) => {
+    expect(await storyOf(seed, CONTENTION)).toBe('');
   });
 });

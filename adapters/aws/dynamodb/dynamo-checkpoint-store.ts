@@ -43,13 +43,19 @@ export class DynamoCheckpointStore implements CheckpointStore {
     return toWrite(head.sliceId, await this.#table.putIf(`create HEAD of ${head.sliceId}`, item));
   }
 
-  async writeHead(head: HeadItem, ifRevision: number): Promise<HeadWrite> {
+  async writeHead(
+    head: HeadItem,
+    ifRevision: number,
+    passing: string | null = null,
+  ): Promise<HeadWrite> {
+    const passes = passing === null ? '' : ' OR #hold = :hold';
     const put = await this.#table.putIf(`write HEAD of ${head.sliceId}`, toItem(head), {
-      ConditionExpression: '#rev = :rev AND #delivered <= :delivered',
-      ExpressionAttributeNames: { '#rev': 'rev', '#delivered': 'delivered' },
+      ConditionExpression: `#rev = :rev AND #delivered <= :delivered AND (attribute_not_exists(#hold)${passes})`,
+      ExpressionAttributeNames: { '#rev': 'rev', '#delivered': 'delivered', '#hold': 'hold' },
       ExpressionAttributeValues: {
         ':rev': numberValue(ifRevision),
         ':delivered': { S: head.delivered },
+        ...(passing === null ? {} : { ':hold': textValue(passing) }),
       },
     });
     return toWrite(head.sliceId, put);

@@ -31,7 +31,7 @@ export class LocalCheckpointStore implements CheckpointStore {
     );
     this.#update = database.prepareRows(
       `UPDATE heads SET revision = ?, delivered = ?, body = ?, hold = NULL
-        WHERE slice_id = ? AND revision = ? AND delivered <= ?`,
+        WHERE slice_id = ? AND revision = ? AND delivered <= ? AND (hold IS NULL OR hold = ?)`,
     );
     this.#hold = database.prepareRows('UPDATE heads SET hold = ? WHERE slice_id = ?');
   }
@@ -50,12 +50,16 @@ export class LocalCheckpointStore implements CheckpointStore {
    * A `delivered` that would go back under the right revision is refused like a lost race, as DynamoDB does with a condition
    * that does not hold: the caller finds HEAD as it expected it, and has broken an invariant of its own.
    */
-  async writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite> {
+  async writeHead(
+    item: HeadItem,
+    ifRevision: number,
+    passing: string | null = null,
+  ): Promise<HeadWrite> {
     const { sliceId, revision, delivered, body } = item;
     return this.#database.write(`write HEAD of ${sliceId}`, () => {
       const { changes } = this.#update.run(
         ...[revision, delivered, body],
-        ...[sliceId, ifRevision, delivered],
+        ...[sliceId, ifRevision, delivered, passing],
       );
       return this.#answer(sliceId, changes);
     });

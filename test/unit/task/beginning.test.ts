@@ -55,7 +55,9 @@ describe('a slice without HEAD', () => {
     const world = new TaskWorld(20);
     let isFirst = true;
     const heads: CheckpointStore = {
-      ...world.headsThatWrite((item, ifRevision) => world.heads.writeHead(item, ifRevision)),
+      ...world.headsThatWrite((item, ifRevision, passing) =>
+        world.heads.writeHead(item, ifRevision, passing),
+      ),
       readHead: async (sliceId) => {
         if (!isFirst) return world.heads.readHead(sliceId);
         isFirst = false;

@@ -117,12 +117,12 @@ describe('an invocation that only answers for its batch', () => {
   it('keeps what it folded when another was faster with `delivered`', async () => {
     const world = await begun();
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await world.deliverOnly(25);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     const task = world.task({ heads });
     const report = await task.deliver(world.batch(10, 20), PLENTY);

@@ -27,9 +27,9 @@ class Rival {
 
   heads(): CheckpointStore {
     const { heads } = this.#world;
-    return this.#world.headsThatWrite(async (item, ifRevision) => {
+    return this.#world.headsThatWrite(async (item, ifRevision, passing) => {
       if (this.#waiting.length === 0) await this.#deliver();
-      const answer = await heads.writeHead(item, ifRevision);
+      const answer = await heads.writeHead(item, ifRevision, passing);
       for (const goOn of this.#waiting.splice(0)) goOn();
       return answer;
     });
@@ -51,9 +51,9 @@ class Rival {
 /** An environment that never holds back wins every race, for so many writes. */
 function overtaken(world: RedriveWorld, times: number): Partial<TaskPorts> {
   let left = times;
-  const heads = world.headsThatWrite(async (item, ifRevision) => {
+  const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
     if (left-- > 0) await world.rewriteHead({});
-    return world.heads.writeHead(item, ifRevision);
+    return world.heads.writeHead(item, ifRevision, passing);
   });
   return { heads };
 }
@@ -112,6 +112,26 @@ describe('a hold', () => {
     expect(pausedMs).toBe(HOLD_MS_MAX);
     expect(HOLD_MS_MAX).toBeLessThanOrEqual(3_000);
     expect((await world.heads.readHead(SLICE))?.hold).toBeUndefined();
+  });
+
+  it('is waited for, too, by a delivery that had read HEAD before it was asked for', async () => {
+    const world = await begun();
+    const waits: string[] = [];
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
+      if (waits.length === 0) await world.heads.holdHead(SLICE, 'of another');
+      const answer = await world.heads.writeHead(item, ifRevision, passing);
+      waits.push(answer.outcome);
+      return answer;
+    });
+    const pauses: Pauses = {
+      pause: async () => {
+        waits.push('pause');
+        await world.heads.holdHead(SLICE, null);
+      },
+    };
+    await world.task({ heads, pauses }).deliver(world.batch(10, 11), PLENTY);
+    expect(waits).toEqual(['refused', 'pause', 'applied']);
+    expect((await world.head()).digest.value().count).toBe(11);
   });
 
   it('that ends is waited for no longer', async () => {

@@ -93,7 +93,7 @@ describe('the floor', () => {
     const heads: CheckpointStore = {
       readHead: async (sliceId) => (++reads <= 2 ? old : store.readHead(sliceId)),
       createHead: (item) => store.createHead(item),
-      writeHead: (item, ifRevision) => store.writeHead(item, ifRevision),
+      writeHead: (item, ifRevision, passing) => store.writeHead(item, ifRevision, passing),
       holdHead: (sliceId, hold) => store.holdHead(sliceId, hold),
       listHeads: () => store.listHeads(),
     };

@@ -107,12 +107,12 @@ describe('a damaged blob', () => {
     await world.damage(heads[7]!.delta!);
     const other = world.task();
     let armed = true;
-    const heads2 = world.headsThatWrite(async (item, ifRevision) => {
+    const heads2 = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await other.deliver(world.batch(40, 42), PLENTY);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     await world.task({ heads: heads2 }).deliver(world.batch(40, 45), PLENTY);
     await expectAll(world, 1);
@@ -138,7 +138,7 @@ describe('the timeline that a fallback begins', () => {
     const { world, heads } = await history(8);
     await world.damage(heads[7]!.delta!);
     const written: string[] = [];
-    const watched = world.headsThatWrite(async (item, ifRevision) => {
+    const watched = world.headsThatWrite(async (item, ifRevision, passing) => {
       const { status, timeline, floor, collectBelow } = parseHead(item);
       written.push(`${status} ${timeline}`);
       // A pending floor could be an epoch that is dead now.
@@ -147,7 +147,7 @@ describe('the timeline that a fallback begins', () => {
         const other = await world.task().deliver(world.batch(40, 42), PLENTY);
         expect(other).toMatchObject({ folded: 0, commits: 0 });
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     await world.task({ heads: watched }).deliver([], PLENTY);
     expect(written[0]).toBe('RECOVERING 1');

@@ -229,12 +229,12 @@ describe('code that does not carry the active plan', () => {
   it('does not write what it folded while the slice went over', async () => {
     const world = await begun();
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await world.task({}, LATER).deliver(world.batch(20, 25), PLENTY);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     const old = world.task({ heads });
     await expect(old.deliver(world.batch(20, 30), PLENTY)).rejects.toThrow(HeldFault);

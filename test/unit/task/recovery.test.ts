@@ -129,13 +129,13 @@ describe('others, while a slice is recovered', () => {
     const world = new TaskWorld(60, { replayChunkRecords: 10 });
     await world.task().deliver(world.batch(0, 10), PLENTY);
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await world.deliverOnly(30);
         await expect(world.task().recover(timeFor(0))).rejects.toThrow(BehindFault);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     const zombie = world.task({ heads });
     const report = await zombie.deliver(world.batch(10, 50), PLENTY);

@@ -33,12 +33,12 @@ describe('a redrive that was interrupted', () => {
     const world = await begun();
     const id = await world.requestFor(WHOLE, LATE);
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await world.task().deliver(world.batch(10, 12), PLENTY);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, commits: 1 });
     expect((await world.outcomeOf(id))?.redriven).toEqual([WHOLE, LATE]);
@@ -51,12 +51,12 @@ describe('a redrive that was interrupted', () => {
     const task = world.task();
     await task.deliver(world.batch(8, 10), PLENTY);
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await world.deliverOnly(12);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, commits: 1 });
     expect((await world.outcomeOf(id))?.redriven).toEqual([WHOLE]);

@@ -128,9 +128,9 @@ describe('a round', () => {
     const world = await poisoned(40);
     await askForAll(world, 100);
     let races = 2;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (races-- > 0) await world.rewriteHead({});
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     await world.task({ heads }, slowly(world, REDRIVE_ROUND_MS_MAX / 20)).tick(PLENTY);
     expect((await world.head()).counts.quarantined).toBe(35);

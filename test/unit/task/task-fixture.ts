@@ -200,7 +200,9 @@ export class TaskWorld {
       nonce: this.ports.nonces.nonce(),
       ...more,
     };
-    const answer = await this.heads.writeHead(headItem(next), head.revision);
+    // It holds back for none.
+    const hold = (await this.heads.readHead(SLICE))?.hold ?? null;
+    const answer = await this.heads.writeHead(headItem(next), head.revision, hold);
     if (answer.outcome !== 'applied') throw new Error('HEAD was not rewritten');
     return next;
   }

@@ -337,12 +337,12 @@ describe('two owners of one slice', () => {
     const task = world.task();
     await task.deliver(world.records.slice(0, 10), PLENTY);
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       if (armed) {
         armed = false;
         await world.deliverOnly(25);
       }
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     const other = world.task({ heads });
     const report = await other.deliver(world.records.slice(10, 20), PLENTY);
@@ -353,10 +353,10 @@ describe('two owners of one slice', () => {
   it('give the batch back after so many lost races', async () => {
     const world = new TaskWorld(10, { headWriteAttemptsMax: 3 });
     let writes = 0;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       writes++;
       await world.rewriteHead({});
-      return world.heads.writeHead(item, ifRevision);
+      return world.heads.writeHead(item, ifRevision, passing);
     });
     const delivery = world.task({ heads }).deliver(world.records, PLENTY);
     await expect(delivery).rejects.toThrow(TransientFault);
@@ -417,11 +417,11 @@ describe('a lost answer', () => {
   it.each(['applied', 'not applied'])('of a commit that was %s makes one epoch', async (what) => {
     const world = new TaskWorld(20);
     let armed = true;
-    const heads = world.headsThatWrite(async (item, ifRevision) => {
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
       const fails = armed;
       armed = false;
       if (!fails || what === 'applied') {
-        const answer = await world.heads.writeHead(item, ifRevision);
+        const answer = await world.heads.writeHead(item, ifRevision, passing);
         if (!fails) return answer;
       }
       throw new TransientFault('no answer');

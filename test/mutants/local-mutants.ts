@@ -1,0 +1,58 @@
+/**
+ * Faults of a data folder's files, which the local world must find: what does not belong together is used all the same.
+ */
+import { type Mutant, mutant } from './mutant.ts';
+
+const local = (...args: Parameters<typeof mutant>): Mutant => ({
+  ...mutant(...args),
+  world: 'local',
+});
+
+export const LOCAL_MUTANTS: readonly Mutant[] = [
+  local(
+    'HEAD is believed without a look at the stream',
+    'older stream was not refused',
+    'core/task/stream-proof.ts',
+    'return source.readAfter(shardId, delivered, 1);',
+    'return null;',
+  ),
+  {
+    name: 'the checkpoints of another stream are taken',
+    world: 'local',
+    foundAs: ['no stream was not refused'],
+    edits: [
+      {
+        file: 'runtime/folder-stores.ts',
+        find: 'if (heads.length > 0 && !hasStream(streamPath))',
+        replace: 'if (heads.length < 0)',
+      },
+      {
+        file: 'core/task/stream-proof.ts',
+        find: 'if (streamId !== head.streamId) throw',
+        replace: "if (streamId === 'none') throw",
+      },
+    ],
+  },
+  {
+    name: 'a store that lost its slices is taken for a new one',
+    world: 'local',
+    foundAs: ['no checkpoints was not refused'],
+    edits: [
+      {
+        file: 'runtime/folder-stores.ts',
+        find: '(await hasBirths(objects))',
+        replace: 'objects === null',
+      },
+      {
+        file: 'core/task/plan-activation.ts',
+        find: 'if (await hasBirths(objects))',
+        replace: 'if (objects === null)',
+      },
+      {
+        file: 'core/checkpoint/beginning.ts',
+        find: 'if ((await ports.objects.read(birthKey(sliceId))) !== null) {',
+        replace: "if (sliceId === '') {",
+      },
+    ],
+  },
+];
