@@ -10,7 +10,9 @@ const alias = {
 interface ProjectOptions {
   /** Projects of a later group start when the earlier ones are done, so that they have the machine to themselves. */
   readonly groupOrder?: number;
-  /** Files of one worker share the modules that they import: where these take long, and no test changes them. */
+  /**
+   * Otherwise the files of one worker share the modules that they import, each of which is loaded once: no test may mock one.
+   */
   readonly isolate?: boolean;
 }
 
@@ -25,6 +27,7 @@ const project = (name: string, timeoutMs: number, options: ProjectOptions = {}) 
     expect: { poll: { timeout: timeoutMs / 2 } },
     sequence: { groupOrder: options.groupOrder ?? 0 },
     isolate: options.isolate ?? true,
+    restoreMocks: true,
     maxConcurrency: 2,
   },
 });
@@ -38,7 +41,7 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     globalSetup: ['./test/compile-cache.ts'],
     projects: [
-      project('unit', 60_000),
+      project('unit', 60_000, { isolate: false }),
       project('arch', 60_000),
       project('property', 300_000),
       project('contract', 60_000),

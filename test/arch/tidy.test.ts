@@ -108,6 +108,13 @@ const PLANTED: Record<string, { breaks: [string, string, string][]; passes: [str
       ],
       passes: [['runtime/a.ts', 'new URL(fileName, import.meta.url)']],
     },
+    'module-mocks': {
+      breaks: [['test/unit/a.test.ts', "vi.mock('node:fs');", 'other test files share']],
+      passes: [
+        ['test/unit/a.test.ts', "vi.spyOn(fs, 'copyFile');"],
+        ['test/e2e/a.test.ts', "vi.mock('node:fs');"],
+      ],
+    },
     adrs: {
       breaks: [
         ['docs/adr/0009-tea.md', '## Context', 'not listed in docs/adr/README.md'],

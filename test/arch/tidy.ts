@@ -144,6 +144,15 @@ const workerEntries = ofLines(
       : null,
 );
 
+const moduleMocks = ofLines(
+  'module-mocks',
+  (path) => /^test\/(unit|infra)\/.*\.ts$/.test(path),
+  (line) =>
+    /\bvi\.(do)?mock\(/i.test(line)
+      ? 'other test files share its modules (vitest.config.ts): spy, or pass what differs'
+      : null,
+);
+
 const ADR_HEADINGS = ['Context', 'Decision', 'Rejected alternatives', 'Cost', 'Testing', 'Status'];
 
 const adrs: TidyRule = {
@@ -258,6 +267,7 @@ export const TIDY_RULES: readonly TidyRule[] = [
   purity,
   environment,
   workerEntries,
+  moduleMocks,
   adrs,
   changelog,
   npmScripts,

@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FileWatch } from '../../../cli/file-watch.ts';
 
 let folder: string;
@@ -10,10 +10,13 @@ let watches: FileWatch[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tidemark-watch-'));
   watches = [];
+  // Each wait is over as soon as nothing else is to be done.
+  vi.useFakeTimers().setTimerTickMode('nextTimerAsync');
 });
 
 afterEach(async () => {
   await Promise.all(watches.map((watch) => watch.stop()));
+  vi.useRealTimers();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -100,13 +100,11 @@ describe('the rows of a view', () => {
     expect(await answerOf(world.newQueries(), 'by_route', { limit: '10000' })).toEqual(warm);
   });
 
-  it.each([3, 20, 100])('are the same in pages of %i', async (limit) => {
-    for (const order of [
-      {},
-      { order: '-flights' },
-      { order: 'worst' },
-      { order: '-typical.0.99' },
-    ]) {
+  it.each<[number, { readonly order?: string }[]]>([
+    [3, [{}, { order: 'worst' }]],
+    [20, [{}, { order: '-flights' }, { order: 'worst' }, { order: '-typical.0.99' }]],
+  ])('are the same in pages of %i', async (limit, orders) => {
+    for (const order of orders) {
       const whole = await answerOf(world.queries, 'by_route', { ...order, limit: '10000' });
       expect(whole.next).toBeNull();
       const pages = await pagesOf([world.queries], 'by_route', { ...order, limit: String(limit) });

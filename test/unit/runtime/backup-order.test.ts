@@ -1,4 +1,6 @@
 /** A backup of a folder that is written to while it is copied. */
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openDataFolder } from '../../../adapters/local/data-folder.ts';
@@ -7,19 +9,19 @@ import { smallPlan } from '../../world/small-log.ts';
 import { temporaryFolder } from '../adapters-local/temporary-folder.ts';
 import { FolderLife } from './data-folder-life.ts';
 
-/** Happens once, while the objects are copied: between the two databases. */
-let between: (() => Promise<unknown>) | null = null;
-
-vi.mock('node:fs/promises', async (importOriginal) => {
-  const original = await importOriginal<typeof import('node:fs/promises')>();
-  const copyFile: typeof original.copyFile = async (...copied) => {
-    const happens = between;
-    between = null;
-    await happens?.();
-    return original.copyFile(...copied);
-  };
-  return { ...original, copyFile };
-});
+/** While the objects are copied: between the two databases. */
+function atTheFirstCopy(happens: () => Promise<unknown>): void {
+  const { copyFile } = fs;
+  const spy = vi.spyOn(fs, 'copyFile').mockImplementationOnce(async (...copied) => {
+    await happens();
+    return copyFile(...copied);
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
 
 async function opened(path: string): Promise<FolderLife> {
   const folder = await openDataFolder({ path, pipelineName: smallPlan.name });
@@ -36,12 +38,14 @@ it('what is acknowledged and folded between the copies leaves no checkpoint ahea
   const life = await opened(path);
   life.append(12);
   await life.fold();
-  between = async () => {
+  let happened = false;
+  atTheFirstCopy(async () => {
     life.append(5);
     expect(await life.fold()).toBe(17);
-  };
+    happened = true;
+  });
   const to = join(await temporaryFolder(), 'copy');
   expect(await backUpFolder(path, to)).toMatchObject({ folded: 12 });
-  expect(between).toBeNull();
+  expect(happened).toBe(true);
   expect(await (await opened(to)).fold()).toBe(17);
 });

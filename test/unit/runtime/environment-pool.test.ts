@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   EnvironmentPool,
   type EnvironmentPoolOptions,
@@ -32,6 +32,27 @@ afterEach(async () => {
 const invoke = (pool: EnvironmentPool, payload: TrialPayload) => pool.invoke(payload);
 const greet = (pool: EnvironmentPool, delayMs = 0) =>
   invoke(pool, { kind: 'greet', delayMs }) as Promise<Greeting>;
+
+/** An invocation without an end. Timers of this thread hold still until `passes` lets them go on. */
+class Spin {
+  readonly payload: TrialPayload;
+  readonly #begun = new Int32Array(new SharedArrayBuffer(4));
+
+  constructor() {
+    this.payload = { kind: 'spin', begun: this.#begun };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+  }
+
+  /** Once it runs. */
+  async passes(ms: number): Promise<void> {
+    while (Atomics.load(this.#begun, 0) === 0) await new Promise(setImmediate);
+    vi.advanceTimersByTime(ms);
+    vi.useRealTimers();
+  }
+}
 
 async function failureOf(promise: Promise<unknown>) {
   const error = await promise.then(() => null).catch((reason: unknown) => reason);
@@ -70,12 +91,11 @@ describe('an environment', () => {
 
   it.each([
     ['ends', { kind: 'exit' }, 'Exit', 'the environment ended with code 3'],
-    ['is out of time', { kind: 'spin' }, 'Timeout', 'no answer within 3000 ms'],
     ['is out of memory', { kind: 'eat' }, 'OutOfMemory', 'more than its 64 MiB'],
   ] as const)(
     'that %s takes only its own invocation with it',
     async (_, payload, name, message) => {
-      const pool = newPool({ timeoutMs: payload.kind === 'spin' ? 3_000 : 9_000 });
+      const pool = newPool({ timeoutMs: 9_000 });
       await greet(pool);
       const lost = failureOf(invoke(pool, payload));
       const waiting = greet(pool);
@@ -87,6 +107,18 @@ describe('an environment', () => {
       expect(await waiting).toMatchObject({ count: 1 });
     },
   );
+
+  it('that is out of time takes only its own invocation with it', async () => {
+    const pool = newPool({ timeoutMs: 9_000 });
+    await greet(pool);
+    const spin = new Spin();
+    const lost = failureOf(invoke(pool, spin.payload));
+    const waiting = greet(pool);
+    await spin.passes(9_000);
+
+    expect(await lost).toMatchObject({ name: 'Timeout', message: 'no answer within 9000 ms' });
+    expect(await waiting).toMatchObject({ count: 1 });
+  });
 
   it('that cannot be loaded fails its invocation with the reason', async () => {
     const entry = new URL('./no-such-environment.ts', import.meta.url);
@@ -117,11 +149,13 @@ describe('a pool', () => {
   });
 
   it('goes on with the others while one is busy', async () => {
-    const pool = newPool({ count: 2, timeoutMs: 1_500 });
-    const lost = failureOf(invoke(pool, { kind: 'spin' }));
+    const pool = newPool({ count: 2, timeoutMs: 9_000 });
+    const spin = new Spin();
+    const lost = failureOf(invoke(pool, spin.payload));
     const others = await Promise.all([greet(pool), greet(pool), greet(pool)]);
 
     expect(new Set(others.map(({ threadId }) => threadId)).size).toBe(1);
+    await spin.passes(9_000);
     expect((await lost).name).toBe('Timeout');
   });
 

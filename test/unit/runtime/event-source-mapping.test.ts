@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LocalRecordSource } from '../../../adapters/local/stream/local-record-source.ts';
 import { LocalStream } from '../../../adapters/local/stream/local-stream.ts';
 import { InvariantFault, TransientFault } from '../../../core/faults.ts';
@@ -27,10 +27,13 @@ beforeEach(() => {
   nowMs = 1_767_225_600_000;
   mappings = [];
   open();
+  // Each wait is over as soon as nothing else is to be done.
+  vi.useFakeTimers().setTimerTickMode('nextTimerAsync');
 });
 
 afterEach(async () => {
   for (const mapping of mappings) await mapping.stop();
+  vi.useRealTimers();
   source.close();
   stream.close();
   rmSync(folder, { recursive: true, force: true });

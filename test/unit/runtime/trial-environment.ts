@@ -10,7 +10,8 @@ export type TrialPayload =
   | { readonly kind: 'throw' }
   | { readonly kind: 'time-left' }
   | { readonly kind: 'exit' }
-  | { readonly kind: 'spin' }
+  /** Sets the first of `begun` to 1, and never ends. */
+  | { readonly kind: 'spin'; readonly begun: Int32Array }
   | { readonly kind: 'eat' }
   /** Works until nobody waits for the answer. */
   | { readonly kind: 'until-cancelled' };
@@ -37,6 +38,7 @@ serveInvocations(async (payload, { timeLeftMs, signal }) => {
     case 'exit':
       return process.exit(3);
     case 'spin':
+      Atomics.store(trial.begun, 0, 1);
       for (;;);
     case 'until-cancelled':
       while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
