@@ -3,7 +3,12 @@
  * read: what is no valid text is refused.
  */
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject, type JsonObject, valueAt } from '../core/decode/field-lookup.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJsonObject,
+  valueAt,
+} from '../core/decode/field-lookup.ts';
 import { otherSpelling } from '../core/decode/other-spelling.ts';
 import { formatFieldPath, parseFieldPath } from '../core/definition/field-path.ts';
 import type { FieldPath } from '../core/definition/plan.ts';
@@ -37,7 +42,7 @@ export class PartitionKeys {
 
   /** Throws `UsageError` if the first record with fields lacks the key's: a typo would put everything into one shard. */
   keyOf(record: FileRecord): string {
-    const object = parseObject(record.data);
+    const object = parseJsonObject(record.data);
     const value = object === null ? undefined : valueAt(object, this.#path);
     if (value === undefined && object !== null && !this.#isSeen) this.#refuseField(object);
     const key = this.#textOf(value, record);
@@ -77,15 +82,6 @@ export class PartitionKeys {
 }
 
 const decoder = new TextDecoder();
-
-function parseObject(data: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(decoder.decode(data));
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
 
 type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
 

@@ -44,11 +44,6 @@ export function comparePositions(a: Position, b: Position): number {
   );
 }
 
-/** The later of two positions of one shard. */
-export function laterPosition(a: Position, b: Position): Position {
-  return comparePositions(a, b) >= 0 ? a : b;
-}
-
 /** How many of a log's positions, which ascend, lie at or before `position`. */
 export function countUpTo(log: readonly Position[], position: Position): number {
   let low = 0;

@@ -3,7 +3,7 @@
  * again regrouped, halved or from an earlier place; what was answered may come again too. A child shard begins when its
  * parents are done. Its position is its own: it may lag behind HEAD, and a mapping made anew may be ahead of it.
  */
-import { comparePositions, laterPosition, type Position, START } from '../core/position.ts';
+import { comparePositions, type Position, START } from '../core/position.ts';
 import { kinesisEventRecord } from '../functions/aggregate/kinesis-event.ts';
 import type { EnvironmentPool } from './environment-pool.ts';
 import type { Random } from './random.ts';
@@ -137,4 +137,9 @@ export class EventSourceMapping {
     const index = recordsUpTo(shard, position) - 1 - this.#deps.random.below(STEPS_BACK_MAX);
     return shard.log[index] ?? START;
   }
+}
+
+/** The later of two positions of one shard. */
+function laterPosition(a: Position, b: Position): Position {
+  return comparePositions(a, b) >= 0 ? a : b;
 }

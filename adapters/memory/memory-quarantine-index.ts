@@ -11,6 +11,7 @@ import {
   type QuarantineSelection,
   quarantineId,
 } from '../../core/ports.ts';
+import { QuarantinePage } from '../../core/quarantine-page.ts';
 import { copyBytes } from './stored-copy.ts';
 
 interface Kept {
@@ -18,9 +19,6 @@ interface Kept {
   readonly record: QuarantinedRecord;
   readonly isPurged: boolean;
 }
-
-/** Bytes of data that one answer holds, about. */
-const LIST_BYTES_MAX = 4 * 1024 * 1024;
 
 export class MemoryQuarantineIndex implements QuarantineIndex {
   readonly #records = new Map<string, Kept>();
@@ -53,15 +51,12 @@ export class MemoryQuarantineIndex implements QuarantineIndex {
   }
 
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
-    assert(limit > 0, 'list-limit-is-positive');
-    const found: QuarantinedRecord[] = [];
-    let byteLength = 0;
+    const page = new QuarantinePage(limit);
     for (const record of this.#after(after, ALL_QUARANTINED)) {
-      found.push(copyRecord(record));
-      byteLength += record.data.length;
-      if (found.length === limit || byteLength >= LIST_BYTES_MAX) break;
+      page.add(copyRecord(record));
+      if (page.isFull) break;
     }
-    return found;
+    return page.records;
   }
 
   async describe(

@@ -19,3 +19,15 @@ export function valueAt(record: JsonObject, path: FieldPath): unknown {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+const decoder = new TextDecoder();
+
+/** The object that the data is as JSON; null if it is none. What is not UTF-8 becomes U+FFFD. */
+export function parseJsonObject(data: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(decoder.decode(data));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

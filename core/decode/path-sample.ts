@@ -5,7 +5,7 @@
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath, Plan, ViewPlan } from '../definition/plan.ts';
 import { type Envelope, envelopeOf } from './envelope.ts';
-import { isJsonObject, type JsonObject, valueAt } from './field-lookup.ts';
+import { parseJsonObject, valueAt } from './field-lookup.ts';
 import { type OtherSpelling, otherSpelling, type SpellingKind } from './other-spelling.ts';
 
 /** Records that a sample looks at. */
@@ -51,7 +51,7 @@ export class PathSample {
   /** Looks at a record, unless it is full. Data that is no JSON object says nothing of paths. */
   add(data: Uint8Array): void {
     if (this.isFull) return;
-    const record = parseObject(data);
+    const record = parseJsonObject(data);
     if (record === null) return;
     this.#count++;
     const category = this.#category === null ? null : valueAt(record, this.#category);
@@ -126,15 +126,4 @@ function uses({ groupBy, aggregates }: ViewPlan, index: number): boolean {
   return (
     groupBy.some(({ field }) => field === index) || aggregates.some(({ field }) => field === index)
   );
-}
-
-const decoder = new TextDecoder();
-
-function parseObject(data: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(decoder.decode(data));
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -6,6 +6,7 @@ import { KinesisRecordSource } from '../../adapters/aws/kinesis/kinesis-record-s
 import { KinesisShardDirectory } from '../../adapters/aws/kinesis/kinesis-shard-directory.ts';
 import { KinesisTips } from '../../adapters/aws/kinesis/kinesis-tips.ts';
 import { ShardList } from '../../adapters/aws/kinesis/shard-list.ts';
+import { StreamSummary } from '../../adapters/aws/kinesis/stream-summary.ts';
 import type { TipMarks } from '../../adapters/aws/kinesis/tip-marks.ts';
 import { STREAM_ID } from '../../adapters/memory/memory-ports.ts';
 
@@ -23,9 +24,12 @@ export interface KinesisPlace {
 }
 
 /** The adapter as a new environment has it. */
-export function connectKinesis({ client, streamName, marks, clock, shardsPerPage }: KinesisPlace) {
+export function connectKinesis(
+  { client, streamName, marks, clock, shardsPerPage }: KinesisPlace,
+  summary: Pick<StreamSummary, 'streamId'> = { streamId: async () => STREAM_ID },
+) {
   const calls = new AwsCalls({ timeLeftMs });
-  const streamArn = `arn:aws:kinesis:${REGION}:000000000000:stream/${streamName}`;
+  const streamArn = arnOf(streamName);
   const shards = new ShardList({ client, calls, streamArn, pageMax: shardsPerPage });
   const pages = new KinesisPages({
     client,
@@ -42,11 +46,16 @@ export function connectKinesis({ client, streamName, marks, clock, shardsPerPage
     shards,
     source,
     tips,
-    directory: new KinesisShardDirectory({
-      shards,
-      tips,
-      summary: { streamId: async () => STREAM_ID },
-      clock,
-    }),
+    directory: new KinesisShardDirectory({ shards, tips, summary, clock }),
   };
+}
+
+/** What the endpoint itself says of the stream. */
+export function summaryOf({ client, streamName, clock }: KinesisPlace): StreamSummary {
+  const calls = new AwsCalls({ timeLeftMs });
+  return new StreamSummary({ client, calls, streamArn: arnOf(streamName), hoursMax: 24, clock });
+}
+
+function arnOf(streamName: string): string {
+  return `arn:aws:kinesis:${REGION}:000000000000:stream/${streamName}`;
 }

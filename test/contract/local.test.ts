@@ -11,7 +11,7 @@ import { LocalQuarantineIndex } from '../../adapters/local/store/local-quarantin
 import { LocalSuspicionStore } from '../../adapters/local/store/local-suspicion-store.ts';
 import { LocalRecordSource } from '../../adapters/local/stream/local-record-source.ts';
 import { LocalStream } from '../../adapters/local/stream/local-stream.ts';
-import type { RecordSource, StreamRecord } from '../../core/ports.ts';
+import type { StreamRecord } from '../../core/ports.ts';
 import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import type { World } from './contract.ts';
@@ -19,6 +19,7 @@ import { inboxContract } from './inbox-contract.ts';
 import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
 import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
+import { type DirectoryWorld, shardDirectoryContract } from './shard-directory-contract.ts';
 import { suspicionStoreContract } from './suspicion-store-contract.ts';
 
 const clock = { nowMs: () => Date.now() };
@@ -67,6 +68,17 @@ suspicionStoreContract({
 
 recordSourceContract({ name: 'SQLite', make: localStream });
 
+const SHARDS_STAY = 'the shards of a local stream are made with it, and stay';
+
+shardDirectoryContract({
+  name: 'SQLite',
+  make: localDirectory,
+  skip: [
+    'a closed shard stays listed beside its children, which are listed in time',
+    'a shard that the stream does not have is not listed, has no range, and is gone to readers',
+  ].map((test) => ({ test, reason: SHARDS_STAY })),
+});
+
 async function sqliteWorld<P>(build: (database: CheckpointDatabase) => P): Promise<World<P>> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-contract-'));
   const open: CheckpointDatabase[] = [];
@@ -87,7 +99,35 @@ async function sqliteWorld<P>(build: (database: CheckpointDatabase) => P): Promi
   };
 }
 
-async function localStream(): Promise<StreamWorld> {
+async function localDirectory(): Promise<DirectoryWorld> {
+  const [world, another] = [await localStream(), await localStream()];
+  const ofSource = async ({ connect }: LocalStreamWorld) => {
+    const source = await connect();
+    return { source, shards: source };
+  };
+  const refuse = () => {
+    throw new Error(SHARDS_STAY);
+  };
+  return {
+    ...world,
+    connect: () => ofSource(world),
+    connectOther: () => ofSource(another),
+    append: (shardId, data) => world.append(shardId, [data]),
+    split: refuse,
+    pass: () => {},
+    goneShardId: '',
+    dispose: async () => {
+      await world.dispose();
+      await another.dispose();
+    },
+  };
+}
+
+type LocalStreamWorld = Omit<StreamWorld, 'connect'> & {
+  readonly connect: () => Promise<LocalRecordSource>;
+};
+
+async function localStream(): Promise<LocalStreamWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-contract-'));
   const path = join(folder, 'stream.db');
   let stream = LocalStream.open({ path, name: 'flights', shardCount: 2, clock });
@@ -100,7 +140,7 @@ async function localStream(): Promise<StreamWorld> {
   };
   return {
     shardIds: [one.shardId, other.shardId],
-    connect: async (): Promise<RecordSource> => {
+    connect: async () => {
       const source = LocalRecordSource.open(path);
       sources.push(source);
       return source;

@@ -23,6 +23,7 @@ import {
   quarantineId,
 } from '../../../core/ports.ts';
 import { comparePositions, sortablePosition } from '../../../core/position.ts';
+import { QuarantinePage } from '../../../core/quarantine-page.ts';
 import {
   dataOf,
   decodeEntries,
@@ -49,9 +50,6 @@ const DIRECTORY = 'quarantine-slices';
 const PAGE = 50;
 /** The same where one commit is looked for: it seldom has more reasons. */
 const PAGE_OF_ONE = 8;
-/** Bytes of data that one listing holds, about. */
-const LIST_BYTES_MAX = 4 * 1024 * 1024;
-
 /** Objects that are kept after they were read: those of one commit for each of its reasons, at least. */
 const RECENT_BYTES_MAX = 24 * 1024 * 1024;
 
@@ -120,15 +118,12 @@ export class DynamoQuarantineIndex implements QuarantineIndex {
   }
 
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
-    assert(limit > 0, 'list-limit-is-positive');
-    const records: QuarantinedRecord[] = [];
-    let byteLength = 0;
+    const page = new QuarantinePage(limit);
     for await (const located of this.#located(after, ALL_QUARANTINED)) {
-      records.push(await this.#recordAt(located));
-      byteLength += located.entry.byteLength;
-      if (records.length === limit || byteLength >= LIST_BYTES_MAX) break;
+      page.add(await this.#recordAt(located));
+      if (page.isFull) break;
     }
-    return records;
+    return page.records;
   }
 
   async describe(

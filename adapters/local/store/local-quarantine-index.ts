@@ -12,6 +12,7 @@ import {
   type QuarantineSelection,
   quarantineId,
 } from '../../../core/ports.ts';
+import { QuarantinePage } from '../../../core/quarantine-page.ts';
 import type { CheckpointDatabase } from './checkpoint-database.ts';
 
 const PLACE_COLUMNS = [
@@ -39,9 +40,6 @@ interface QuarantineRow extends PlaceRow {
   data: Uint8Array;
   purged: number;
 }
-
-/** Bytes of data that one answer holds, about. */
-const LIST_BYTES_MAX = 4 * 1024 * 1024;
 
 export class LocalQuarantineIndex implements QuarantineIndex {
   readonly #database: CheckpointDatabase;
@@ -96,17 +94,13 @@ export class LocalQuarantineIndex implements QuarantineIndex {
   }
 
   async list(after: string | null, limit: number): Promise<QuarantinedRecord[]> {
-    assert(limit > 0, 'list-limit-is-positive');
+    const page = new QuarantinePage(limit);
     return this.#database.read('read the quarantine', () => {
-      const found: QuarantinedRecord[] = [];
-      let byteLength = 0;
       for (const row of this.#selectList.iterate(after ?? '')) {
-        const record = toRecord(row as unknown as QuarantineRow);
-        found.push(record);
-        byteLength += record.data.length;
-        if (found.length === limit || byteLength >= LIST_BYTES_MAX) break;
+        page.add(toRecord(row as unknown as QuarantineRow));
+        if (page.isFull) break;
       }
-      return found;
+      return page.records;
     });
   }
 

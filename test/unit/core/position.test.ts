@@ -4,7 +4,6 @@ import {
   comparePositions,
   compareSequenceNumbers,
   isSequenceNumber,
-  laterPosition,
   START,
   sortablePosition,
 } from '../../../core/position.ts';
@@ -57,7 +56,6 @@ describe('positions', () => {
     for (const [i, a] of positions.entries()) {
       for (const [j, b] of positions.entries()) {
         expect(Math.sign(comparePositions(a, b))).toBe(Math.sign(i - j));
-        expect(laterPosition(a, b)).toEqual(i >= j ? a : b);
       }
     }
   });
