@@ -81,11 +81,18 @@ function remarks({ partlyQuarantined, exempt, waiting, listed }: Status): string
     lines.push('the stream does not say now which shards it has, so the watermark is not known');
   }
   if (waiting !== undefined) {
-    const names = waiting.map(printable).join(', ');
     lines.push(
-      `nothing is folded yet of ${names}, although the stream has records there, so the watermark is not known`,
+      `nothing is folded yet of ${namesOf(waiting)}, although the stream has records there, so the watermark is not known`,
     );
   }
-  if (exempt !== undefined) lines.push(`no record yet: ${exempt.map(printable).join(', ')}`);
+  if (exempt !== undefined) lines.push(`no record yet: ${namesOf(exempt)}`);
   return lines;
+}
+
+const NAMES_SHOWN = 5;
+
+function namesOf(slices: readonly string[]): string {
+  const names = slices.slice(0, NAMES_SHOWN).map(printable).join(', ');
+  const more = slices.length - NAMES_SHOWN;
+  return more > 0 ? `${names} and ${numberText(more)} more` : names;
 }
