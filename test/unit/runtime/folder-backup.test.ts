@@ -91,11 +91,14 @@ describe('a copy of a folder in use, file by file', () => {
   it('without the WAL is refused, although its parts agree', async () => {
     const { path, to } = await inUse();
     copyOf(path, to, WITHOUT_WAL);
-    await expect(opened(to)).rejects.toMatchObject({
+    const refused = {
       name: 'CorruptStateFault',
       message: expect.stringContaining('the newest records are missing'),
       hint: expect.stringContaining('tidemark backup'),
-    });
+    };
+    // A backup of it would look whole.
+    await expect(backUpFolder(to, `${to}-backup`)).rejects.toMatchObject(refused);
+    await expect(opened(to)).rejects.toMatchObject(refused);
   });
 
   it('with the WAL of the same moment goes on', async () => {
