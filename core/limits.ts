@@ -113,8 +113,6 @@ export const AFTER_COUNT_MAX = 64;
 /** Records of one answer of the quarantine listing, and bytes of their data. */
 export const QUARANTINE_LIMIT_MAX = 1_000;
 export const QUARANTINE_LIMIT_DEFAULT = 100;
-/** Bytes of data that one answer of the quarantine's index holds, about: it ends with the record that passes them. */
-export const QUARANTINE_PAGE_BYTES_MAX = 4 * MIB;
 /** Records that one summary counts: it reads all that is known of them but their bytes. */
 export const QUARANTINE_SUMMARY_RECORDS_MAX = 10_000;
 export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;

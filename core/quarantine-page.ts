@@ -2,8 +2,10 @@
  * One answer of a quarantine's listing, as it fills up: bounded by a number of records and by the bytes of their data.
  */
 import { assert } from './assert.ts';
-import { QUARANTINE_PAGE_BYTES_MAX } from './limits.ts';
 import type { QuarantinedRecord } from './ports.ts';
+
+/** Of data, about: a page ends with the record that passes them. */
+const BYTES_MAX = 4 * 1024 * 1024;
 
 export class QuarantinePage {
   readonly records: QuarantinedRecord[] = [];
@@ -16,7 +18,7 @@ export class QuarantinePage {
   }
 
   get isFull(): boolean {
-    return this.records.length === this.#limit || this.#byteLength >= QUARANTINE_PAGE_BYTES_MAX;
+    return this.records.length === this.#limit || this.#byteLength >= BYTES_MAX;
   }
 
   add(record: QuarantinedRecord): void {
