@@ -119,7 +119,7 @@ export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
 /** Age of the oldest record that a recovery has yet to replay, up to which deliveries to others are answered for. */
 export const RECOVERY_BACKLOG_MS_MAX = 60 * MINUTE_MS;
 /** Owners that die over one redrive request: its records may kill the owner that folds them. */
-export const REDRIVE_BEGINNINGS_MAX = 30;
+export const REDRIVE_BEGINNINGS_MAX = 10;
 /** Time that a redrive folds before it commits and lets batches go between; after each race that it lost, half of that. */
 export const REDRIVE_ROUND_MS_MAX = 250;
 /** Blocks of runs that a redrive keeps between its rounds. */

@@ -4,6 +4,7 @@
  */
 import type { Head } from '../core/checkpoint/head.ts';
 import type { Plan } from '../core/definition/plan.ts';
+import { REDRIVE_BEGINNINGS_MAX } from '../core/limits.ts';
 import type { Inbox } from '../core/ports.ts';
 import { comparePositions, type Position } from '../core/position.ts';
 import type { Auditor, Report } from './auditor.ts';
@@ -44,6 +45,7 @@ export interface EpilogueDeps {
 }
 
 const ATTEMPTS_MAX = 10;
+const REQUESTS_MAX = 1_000;
 const PAUSE_MS = 120_000;
 const FRESH_RECORDS_MAX = 4;
 const FRESH_PAUSE_MS_MAX = 2_000;
@@ -126,14 +128,24 @@ export class Epilogue {
   }
 
   async #checkRequests(): Promise<void> {
-    const { inbox, stream, auditor, pool, isCutOff, checks, report } = this.#deps;
+    const { inbox, stream, auditor, pool, scenario, isCutOff, checks, report } = this.#deps;
+    const kills = scenario.harmful.some(({ harm }) => harm === 'kills');
     for (const shard of stream.shards) {
       const { id } = shard;
       if (auditor.head(id) === null || isCutOff(shard)) continue;
-      await this.#insist(`requests of ${id}`, async () => {
-        await pool.invoke({ tidemark: 'tick', shardId: id }, id);
-        return areDone(auditor.head(id) as Head, inbox);
-      });
+      // A request that kills its owners is given up after so many deaths.
+      const { sliceId } = auditor.head(id) as Head;
+      const requests = await inbox.list(sliceId, null, REQUESTS_MAX);
+      const open = requests.filter(({ done }) => done === null).length;
+      const attemptsMax = ATTEMPTS_MAX + (kills ? open * (REDRIVE_BEGINNINGS_MAX + 1) : 0);
+      await this.#insist(
+        `requests of ${id}`,
+        async () => {
+          await pool.invoke({ tidemark: 'tick', shardId: id }, id);
+          return areDone(auditor.head(id) as Head, inbox);
+        },
+        attemptsMax,
+      );
       if (!checks) continue;
       const head = auditor.head(id) as Head;
       const wrong = await differenceOfRequests(head, inbox, auditor);
@@ -141,9 +153,13 @@ export class Epilogue {
     }
   }
 
-  async #insist(what: string, ask: () => Promise<boolean>): Promise<void> {
+  async #insist(
+    what: string,
+    ask: () => Promise<boolean>,
+    attemptsMax = ATTEMPTS_MAX,
+  ): Promise<void> {
     const { wire, report } = this.#deps;
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (await ask()) return;
       await wire.time.sleep(PAUSE_MS);
     }

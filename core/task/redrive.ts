@@ -119,7 +119,7 @@ export async function redriveRound(
       if (hasFolded && parts.isOver()) return end(true);
       const answer =
         beginnings > REDRIVE_BEGINNINGS_MAX
-          ? GIVEN_UP
+          ? await giveUp(memory, recordId, parts)
           : await redriveOne(memory, { id: recordId, found, requestId: id }, parts);
       if (answer === FOLDED) hasFolded = true;
       if (answer === FOLDED || answer === CAME_BACK) result.redriven.push(recordId);
@@ -193,7 +193,7 @@ async function redriveOne(
   const { sliceId } = memory.head;
   if (!isQuarantineId(id) || !id.startsWith(`${sliceId}/`)) return UNKNOWN;
   const entries = await ledgerEntries(memory, id, runs);
-  if (entries === null) return 'a run that may say whether it came back already cannot be read';
+  if (entries === null) return UNREADABLE;
   if (found === undefined || found === 'purged') return withoutBytes(memory, id, entries);
   try {
     const result = guard.redrive(found, memory.state, entries);
@@ -214,6 +214,21 @@ async function redriveOne(
   }
 }
 
+/** Nothing is folded; what an earlier round of the request has committed came back all the same. */
+async function giveUp(
+  memory: Memory,
+  id: string,
+  { runs }: RoundParts,
+): Promise<typeof CAME_BACK | string> {
+  const { sliceId } = memory.head;
+  if (!isQuarantineId(id) || !id.startsWith(`${sliceId}/`)) return UNKNOWN;
+  const entries = await ledgerEntries(memory, id, runs);
+  if (entries === null) return UNREADABLE;
+  const { waiting, cameBack } = memory.state.ledgerStanding(positionOfQuarantineId(id), entries);
+  return cameBack && waiting.length === 0 ? CAME_BACK : GIVEN_UP;
+}
+
+const UNREADABLE = 'a run that may say whether it came back already cannot be read';
 const UNKNOWN = 'there is no such record in the quarantine';
 
 /** The ledger knows of records whose bytes are gone. */

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { load } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
-import { REDRIVE_ROUND_MS_MAX } from '../../../core/limits.ts';
+import { REDRIVE_BEGINNINGS_MAX, REDRIVE_ROUND_MS_MAX } from '../../../core/limits.ts';
 import { type BlobStore, quarantineId } from '../../../core/ports.ts';
 import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';
@@ -142,5 +142,18 @@ describe('a round', () => {
     const slow = slowly(world, REDRIVE_ROUND_MS_MAX);
     for (let tick = 0; tick < 40; tick++) await world.task({}, slow).tick(PLENTY);
     expect((await world.head()).counts.quarantined).toBe(0);
+  });
+
+  it('of a request that is given up leaves it what earlier rounds brought back', async () => {
+    const world = await poisoned(3);
+    await askForAll(world, 3);
+    await world.task({}, slowly(world, 10 * REDRIVE_ROUND_MS_MAX)).tick(PLENTY);
+    const [{ id } = { id: '' }] = await world.inbox.list(SLICE, null, 1);
+    for (let death = 0; death <= REDRIVE_BEGINNINGS_MAX; death++)
+      await world.inbox.begin(SLICE, id);
+    await world.task().tick(PLENTY);
+    const outcome = await world.outcomeOf(id);
+    expect(outcome?.redriven).toEqual([0]);
+    expect(outcome?.refused).toEqual([1, 2].map((n) => expect.stringMatching(`${n}: owners died`)));
   });
 });
