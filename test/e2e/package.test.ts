@@ -155,7 +155,7 @@ describe('the package, in a CDK app that has nothing else', () => {
       join(elsewhere, 'app.mjs'),
       `import { App, Stack } from 'aws-cdk-lib';
        import { TidemarkPipeline } from 'tidemark/cdk';
-       const app = new App({ outdir: 'cdk.out' });
+       const app = new App({ outdir: 'cdk.out', builtinCloudFormationValidation: false });
        new TidemarkPipeline(new Stack(app, 'Flights'), 'Flights', { pipeline: './tidemark.config.ts' });
        app.synth();`,
     );
