@@ -9,9 +9,9 @@ import type { Head } from '../checkpoint/head.ts';
 import { delivering, fencing, writeHead } from '../checkpoint/head-write.ts';
 import type { Manifest } from '../checkpoint/manifest.ts';
 import { isSurelyYoung } from '../elapsed.ts';
-import { CorruptStateFault, HeldFault } from '../faults.ts';
+import { CorruptStateFault, HeldFault, TransientFault } from '../faults.ts';
 import type { StreamRecord } from '../ports.ts';
-import { comparePositions, START } from '../position.ts';
+import { comparePositions } from '../position.ts';
 import { decideAnswer } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
@@ -115,14 +115,18 @@ export class Committer {
   async #assertRecoverable(head: Head, newestArrivalMs: number): Promise<void> {
     const { source, clock, knobs } = this.#ports;
     const answer = await source.readAfter(head.shardId, head.cursor, 1);
-    const isTrimmed = answer.outcome === 'trimmed' && comparePositions(head.cursor, START) !== 0;
-    const isGone = isTrimmed || answer.outcome === 'gone';
     const oldest = answer.outcome === 'records' ? answer.records[0] : undefined;
+    // There is a record: the batch itself lies after the cursor. A read that is empty does not make the backlog young.
+    if (answer.outcome === 'records' && oldest === undefined) {
+      throw new TransientFault(
+        `${head.shardId} gave no records after ${head.cursor.sequenceNumber} yet`,
+      );
+    }
     // A clock that is behind does not make the backlog young: the newest record has arrived.
     const nowMs = Math.max(clock.nowMs(), newestArrivalMs);
-    const isYoung =
-      oldest === undefined || isSurelyYoung(oldest.arrivalMs, knobs.recoveryBacklogMsMax, nowMs);
-    if (!isGone && isYoung) return;
+    const { recoveryBacklogMsMax } = knobs;
+    if (oldest !== undefined && isSurelyYoung(oldest.arrivalMs, recoveryBacklogMsMax, nowMs))
+      return;
     throw new HeldFault(`slice ${head.sliceId} waits for its recovery, which is far behind`, {
       hint: 'see why its owners do not come forward; the records stay in the stream',
     });

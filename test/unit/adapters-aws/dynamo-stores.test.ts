@@ -69,8 +69,9 @@ describe('DynamoCheckpointStore', () => {
       {
         TableName: 'flights',
         Item: headJson(head(8)),
-        ConditionExpression: '#rev = :rev AND #delivered <= :delivered',
-        ExpressionAttributeNames: { '#rev': 'rev', '#delivered': 'delivered' },
+        ConditionExpression:
+          '#rev = :rev AND #delivered <= :delivered AND (attribute_not_exists(#hold))',
+        ExpressionAttributeNames: { '#rev': 'rev', '#delivered': 'delivered', '#hold': 'hold' },
         ExpressionAttributeValues: { ':rev': { N: '7' }, ':delivered': { S: DELIVERED } },
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       },

@@ -3,11 +3,12 @@
  * memory, goes on closing it (seed 31004426 of the simulation, where 18 records were lost).
  */
 import { describe, expect, it } from 'vitest';
-import { BehindFault, HeldFault } from '../../../core/faults.ts';
+import { BehindFault, HeldFault, TransientFault } from '../../../core/faults.ts';
 import type { StreamRecord } from '../../../core/ports.ts';
+import { comparePositions } from '../../../core/position.ts';
 import type { SliceTask } from '../../../core/task/slice-task.ts';
 import { randomLog, SHARD, toStreamRecord } from '../../world/small-log.ts';
-import { PLENTY, TaskWorld, timeFor } from './task-fixture.ts';
+import { overriding, PLENTY, TaskWorld, timeFor } from './task-fixture.ts';
 
 const BEFORE = 10;
 const FIRST = 40;
@@ -161,4 +162,23 @@ describe('the gap check and clocks', () => {
     const delivery = world.task().deliver(batchOf(world), PLENTY);
     await expect(delivery).rejects.toThrow(HeldFault);
   });
+
+  it.each([false, true])(
+    'answers for nothing where the stream shows no backlog (at its tip: %s)',
+    async (reachedTip) => {
+      const world = worldOf((index) => 1_000_000 + index);
+      await warm(world);
+      const { cursor } = await world.rewriteHead({ status: 'RECOVERING', generation: 7 });
+      const { source } = world.ports;
+      const empty = overriding(source, {
+        readAfter: async (shardId, after, limit) =>
+          comparePositions(after, cursor) === 0 && limit === 1
+            ? { outcome: 'records', records: [], reachedTip }
+            : source.readAfter(shardId, after, limit),
+      });
+      const delivery = world.task({ source: empty }).deliver(batchOf(world), PLENTY);
+      await expect(delivery).rejects.toThrow(TransientFault);
+      expect((await world.head()).delivered).toEqual(cursor);
+    },
+  );
 });
