@@ -31,6 +31,9 @@ export class TransientFault extends Fault {
   }
 }
 
+/** So many races for HEAD were lost in a row that the invocation gave up: what it was to do comes again. */
+export class RacesLostFault extends TransientFault {}
+
 /** The replay did not fit the time left. What was folded is committed; the next invocation goes on from there. */
 export class BehindFault extends Fault {
   constructor(message: string, options?: FaultOptions) {

@@ -58,14 +58,19 @@ export interface CheckpointStore {
    * Applies only if HEAD has revision `ifRevision`, its `delivered` is not greater than `item.delivered`, and no hold is beside
    * it but `passing`, which ends with the write.
    */
-  writeHead(item: HeadItem, ifRevision: number, passing?: string | null): Promise<HeadWrite>;
+  writeHead(item: HeadItem, ifRevision: number, passing: string | null): Promise<HeadWrite>;
   /**
    * Puts the name of an invocation that asks the others to hold back beside HEAD, or takes what is there away (null), whatever
-   * HEAD says: no revision moves. Does nothing where the slice has no HEAD.
+   * HEAD says: no revision moves. Does nothing where another hold stands than `instead`, nor where the slice has no HEAD.
    */
-  holdHead(sliceId: string, hold: string | null): Promise<void>;
+  holdHead(sliceId: string, hold: string | null, instead: string | null): Promise<void>;
   /** The HEADs of all slices of the pipeline, ordered by slice; each consistent, the list not one snapshot. */
   listHeads(): Promise<HeadItem[]>;
+}
+
+/** HEADs as one task has them: its writes pass the hold that it has seen, and no other (`HeadHold`). */
+export interface TaskHeads extends Pick<CheckpointStore, 'readHead' | 'createHead'> {
+  writeHead(item: HeadItem, ifRevision: number): Promise<HeadWrite>;
 }
 
 export type Creation = 'created' | 'exists';

@@ -134,9 +134,9 @@ export class Epilogue {
       const { id } = shard;
       if (auditor.head(id) === null || isCutOff(shard)) continue;
       // A request that kills its owners is given up after so many deaths.
-      const { sliceId } = auditor.head(id) as Head;
+      const { sliceId, timeline } = auditor.head(id) as Head;
       const requests = await inbox.list(sliceId, null, REQUESTS_MAX);
-      const open = requests.filter(({ done }) => done === null).length;
+      const open = requests.filter(({ done }) => done?.timeline !== timeline).length;
       const attemptsMax = ATTEMPTS_MAX + (kills ? open * (REDRIVE_BEGINNINGS_MAX + 1) : 0);
       await this.#insist(
         `requests of ${id}`,

@@ -61,7 +61,7 @@ function told(
     readHead: (sliceId) => heads.readHead(sliceId),
     listHeads: () => heads.listHeads(),
     createHead: (item) => heads.createHead(item),
-    holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
+    holdHead: (sliceId, hold, instead) => heads.holdHead(sliceId, hold, instead),
     writeHead: async (item, ifRevision, passing) => {
       const answer = await heads.writeHead(item, ifRevision, passing);
       const { epochsCompleted } = connection;

@@ -6,13 +6,14 @@ import {
   BehindFault,
   CorruptStateFault,
   HeldFault,
+  RacesLostFault,
   ReplayGapFault,
   TransientFault,
 } from '../core/faults.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import { HOLD_MS_MAX } from '../core/limits.ts';
 import type { ThrownFault } from './lambda-environment.ts';
-import type { CallFaultKind, Scenario } from './scenario.ts';
+import type { CallFaultKind, Incident, Scenario } from './scenario.ts';
 
 export interface Circumstances {
   /** How long an epoch stays readable at least. */
@@ -32,8 +33,7 @@ export function isExcused(
   { keptMs, isGapped, sawTrim, plansChanged, isFair }: Circumstances,
 ): boolean {
   // What takes longer than a delivery asks deliveries to hold back.
-  if (fault instanceof TransientFault && fault.message.includes('HEAD moved under'))
-    return !(isFair && asked !== 'deliver');
+  if (fault instanceof RacesLostFault) return !(isFair && asked !== 'deliver');
   if (fault instanceof TransientFault || fault instanceof BehindFault) return true;
   // Only a person who asks for a base is told to wait, and code whose plan is no longer active.
   if (fault instanceof HeldFault) {
@@ -84,29 +84,23 @@ const LATE: ReadonlySet<CallFaultKind> = new Set(['slow', 'applied-late', 'freez
 /** Longer than a zombie stands still, and than any call takes. */
 const LATE_MS_MAX = 2_400_000;
 
-/** True if no call fails, no process stands still or dies for long, and each work fits into the moment for which others hold back. */
-export function isFairOf({
-  callFaults,
-  zombieRate,
-  mappings,
-  incidents,
-  knobs,
-  baseMs,
-}: Scenario): boolean {
+/** True if nothing but the invocations of one mapping, ticks and people come between, each of them quick against a hold. */
+export function isFairOf(scenario: Scenario): boolean {
+  const { callFaults, zombieRate, mappings, harmful, knobs, foldMs, baseMs, delayMsMax } = scenario;
   const attemptsMax = knobs.headWriteAttemptsMax ?? DEFAULT_KNOBS.headWriteAttemptsMax;
-  const isDisturbed = incidents.some(
-    ({ kind }) => kind === 'partition' || kind === 'mapping-replaced',
-  );
-  const isQuick = baseMs <= HOLD_MS_MAX / 4;
   return (
     callFaults.length === 0 &&
     zombieRate === 0 &&
     mappings === 1 &&
-    !isDisturbed &&
-    isQuick &&
+    harmful.length === 0 &&
+    scenario.incidents.every(({ kind }) => FAIR.has(kind)) &&
+    foldMs === 0 &&
+    baseMs + 10 * delayMsMax <= HOLD_MS_MAX / 2 &&
     attemptsMax >= DEFAULT_KNOBS.headWriteAttemptsMax
   );
 }
+
+const FAIR: ReadonlySet<Incident['kind']> = new Set(['checkpoint', 'recover', 'redrive', 'trim']);
 
 /** Where an environment ends well and cannot take back its note, it looks as if it had died. */
 export function leavesNotes({ callFaults, incidents }: Scenario): boolean {

@@ -328,7 +328,7 @@ export class Reader {
     return {
       createHead: (item) => heads.createHead(item),
       writeHead: (item, ifRevision, passing) => heads.writeHead(item, ifRevision, passing),
-      holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
+      holdHead: (sliceId, hold, instead) => heads.holdHead(sliceId, hold, instead),
       readHead: async (sliceId) => {
         const item = await heads.readHead(sliceId);
         note(item);

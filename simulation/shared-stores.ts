@@ -49,7 +49,7 @@ function observed(heads: CheckpointStore, onHead: (item: HeadItem) => void): Che
   return {
     readHead: (sliceId) => heads.readHead(sliceId),
     listHeads: () => heads.listHeads(),
-    holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
+    holdHead: (sliceId, hold, instead) => heads.holdHead(sliceId, hold, instead),
     createHead: async (item) => {
       const answer = await heads.createHead(item);
       if (answer.outcome === 'applied') onHead(item);

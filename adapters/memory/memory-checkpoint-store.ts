@@ -22,11 +22,7 @@ export class MemoryCheckpointStore implements CheckpointStore {
    * A `delivered` that would go back under the right revision is refused like a lost race, as DynamoDB does with a condition
    * that does not hold: the caller finds HEAD as it expected it, and has broken an invariant of its own.
    */
-  async writeHead(
-    item: HeadItem,
-    ifRevision: number,
-    passing: string | null = null,
-  ): Promise<HeadWrite> {
+  async writeHead(item: HeadItem, ifRevision: number, passing: string | null): Promise<HeadWrite> {
     const current = this.#heads.get(item.sliceId);
     const hold = this.#holds.get(item.sliceId) ?? null;
     const isAllowed =
@@ -37,7 +33,9 @@ export class MemoryCheckpointStore implements CheckpointStore {
     return isAllowed ? this.#apply(item) : this.#refused(item.sliceId);
   }
 
-  async holdHead(sliceId: string, hold: string | null): Promise<void> {
+  async holdHead(sliceId: string, hold: string | null, instead: string | null): Promise<void> {
+    const standing = this.#holds.get(sliceId) ?? null;
+    if (standing !== null && standing !== instead) return;
     if (hold === null || !this.#heads.has(sliceId)) this.#holds.delete(sliceId);
     else this.#holds.set(sliceId, hold);
   }

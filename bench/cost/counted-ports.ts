@@ -62,8 +62,9 @@ export class CountedPorts {
     return {
       readHead: (sliceId) => read(() => heads.readHead(sliceId)),
       createHead: (item: HeadItem) => write(() => heads.createHead(item)),
-      writeHead: (item, ifRevision) => write(() => heads.writeHead(item, ifRevision)),
-      holdHead: (sliceId, hold) => write(() => heads.holdHead(sliceId, hold)),
+      writeHead: (item, ifRevision, passing) =>
+        write(() => heads.writeHead(item, ifRevision, passing)),
+      holdHead: (sliceId, hold, instead) => write(() => heads.holdHead(sliceId, hold, instead)),
       listHeads: () => read(() => heads.listHeads()),
     };
   }

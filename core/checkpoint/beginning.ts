@@ -13,7 +13,7 @@ import type { BlobStore, CheckpointStore } from '../ports.ts';
 import { type Head, headItem, parseHead } from './head.ts';
 
 export interface BeginningPorts {
-  readonly heads: CheckpointStore;
+  readonly heads: Pick<CheckpointStore, 'readHead' | 'createHead'>;
   readonly objects: BlobStore;
 }
 

@@ -11,7 +11,7 @@ import { assert } from '../assert.ts';
 import { beginningNow } from '../elapsed.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
-import type { CheckpointStore, Clock, NonceSource } from '../ports.ts';
+import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
@@ -33,7 +33,7 @@ import { decideFloor, decidePrevious } from './retention.ts';
 import { encodeRun, RunReader } from './run.ts';
 
 export interface CommitPorts {
-  readonly heads: CheckpointStore;
+  readonly heads: TaskHeads;
   readonly blobs: BlobStores;
   readonly clock: Clock;
   readonly nonces: NonceSource;

@@ -3,7 +3,7 @@
  * refused says what stands there instead.
  */
 import { TransientFault } from '../faults.ts';
-import type { CheckpointStore } from '../ports.ts';
+import type { TaskHeads } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { assertSuccession, type Head, headItem, parseHead } from './head.ts';
 
@@ -12,14 +12,10 @@ export type HeadCommit =
   | { readonly outcome: 'refused'; readonly current: Head | null };
 
 /** Replaces `before` by `after`. Our own nonce in what stands there means that an answer was lost. */
-export async function writeHead(
-  before: Head,
-  after: Head,
-  heads: CheckpointStore,
-): Promise<HeadCommit> {
+export async function writeHead(before: Head, after: Head, heads: TaskHeads): Promise<HeadCommit> {
   assertSuccession(before, after);
   const item = headItem(after);
-  let answer: Awaited<ReturnType<CheckpointStore['writeHead']>>;
+  let answer: Awaited<ReturnType<TaskHeads['writeHead']>>;
   try {
     answer = await heads.writeHead(item, before.revision);
   } catch (fault) {

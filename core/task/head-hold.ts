@@ -4,13 +4,14 @@
  * moment; they find that where they read HEAD anyway, and one that had read HEAD before can no longer write it.
  *
  * Invariants: what is committed is the same with a hold and without; an invocation waits `HOLD_MS_MAX` for one hold at most, by pauses
- * and by no clock, and its environment never waits for that hold again. A hold whose owner died is ended by the first write of
+ * and by no clock, and its environment does not wait for that hold again; no invocation puts its hold over another that
+ * others wait for. A hold whose owner died is ended by the first write of
  * HEAD after that wait, so it costs others a moment, once.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { TransientFault } from '../faults.ts';
 import { HOLD_MS_MAX } from '../limits.ts';
-import type { CheckpointStore, NonceSource, Pauses } from '../ports.ts';
+import type { CheckpointStore, NonceSource, Pauses, TaskHeads } from '../ports.ts';
 import type { SliceMemory } from './slice-memory.ts';
 
 export interface HoldPorts {
@@ -22,8 +23,8 @@ export interface HoldPorts {
 const STEP_MS = 50;
 
 export class HeadHold {
-  /** The store of HEADs, for all writes of this task. */
-  readonly heads: CheckpointStore;
+  /** For all writes of this task. */
+  readonly heads: TaskHeads;
   readonly #look: () => ReturnType<SliceMemory['lookAtHead']>;
   readonly #ports: HoldPorts;
   /** What this invocation has put beside HEAD. */
@@ -41,8 +42,6 @@ export class HeadHold {
       readHead: (sliceId) => heads.readHead(sliceId),
       createHead: (item) => heads.createHead(item),
       writeHead: (item, ifRevision) => heads.writeHead(item, ifRevision, this.#passing),
-      holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
-      listHeads: () => heads.listHeads(),
     };
   }
 
@@ -60,11 +59,14 @@ export class HeadHold {
     }
   }
 
-  /** Asks the others to hold back, until HEAD is written. */
+  /**
+   * Asks the others to hold back, until HEAD is written. Not over another that asks: two that put their names over each other
+   * would both find every write refused.
+   */
   async ask(sliceId: string): Promise<void> {
     const { heads, nonces } = this.#ports;
     this.#mine ??= nonces.nonce();
-    await heads.holdHead(sliceId, this.#mine);
+    await heads.holdHead(sliceId, this.#mine, this.#spent);
   }
 
   /** The invocation ends; no other need hold back for it any more. */
@@ -75,7 +77,7 @@ export class HeadHold {
     try {
       // Nearly always its own write of HEAD has ended it.
       const { hold } = await this.#look();
-      if (hold === mine) await this.#ports.heads.holdHead(sliceId, null);
+      if (hold === mine) await this.#ports.heads.holdHead(sliceId, null, mine);
     } catch (fault) {
       if (!(fault instanceof TransientFault)) throw fault;
     }

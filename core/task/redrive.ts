@@ -114,16 +114,16 @@ export async function redriveRound(
     const beginnings = await beginRequest(request, parts);
     if (beginnings > 1 && whole.length > 0) return end(true);
     const { id } = request;
+    if (beginnings > REDRIVE_BEGINNINGS_MAX) {
+      whole.push(await giveUp(memory, request, parts));
+      return end(request !== requests.at(-1));
+    }
     const result: RequestResult = { id, redriven: [], refused: [] };
     for await (const [recordId, found] of recordsOf(request, parts.quarantine)) {
       if (hasFolded && parts.isOver()) return end(true);
-      const answer =
-        beginnings > REDRIVE_BEGINNINGS_MAX
-          ? await giveUp(memory, recordId, parts)
-          : await redriveOne(memory, { id: recordId, found, requestId: id }, parts);
+      const answer = await redriveOne(memory, { id: recordId, found, requestId: id }, parts);
       if (answer === FOLDED) hasFolded = true;
-      if (answer === FOLDED || answer === CAME_BACK) result.redriven.push(recordId);
-      else result.refused.push({ id: recordId, reason: answer });
+      take(result, recordId, answer);
     }
     whole.push(result);
     if (beginnings > 1) return end(request !== requests.at(-1));
@@ -150,6 +150,29 @@ const FOLDED = Symbol('it folded');
 const CAME_BACK = Symbol('it came back before');
 const GIVEN_UP =
   'owners died again and again while they did this request: ask for its records one by one';
+
+type Answer = typeof FOLDED | typeof CAME_BACK | string;
+
+function take({ redriven, refused }: RequestResult, id: string, answer: Answer): void {
+  if (answer === FOLDED || answer === CAME_BACK) redriven.push(id);
+  else refused.push({ id, reason: answer });
+}
+
+/** Folds and reads no bytes, which may be what kills. What earlier rounds of the request have committed came back all the same. */
+async function giveUp(
+  memory: Memory,
+  { id, records }: RedriveRequest,
+  { runs }: RoundParts,
+): Promise<RequestResult> {
+  const result: RequestResult = { id, redriven: [], refused: [] };
+  for (const recordId of new Set(records)) {
+    const entries = await ledgerEntries(memory, recordId, runs);
+    const answer =
+      typeof entries === 'string' ? entries : inLedger(memory, recordId, entries, GIVEN_UP);
+    take(result, recordId, answer);
+  }
+  return result;
+}
 
 async function beginRequest(
   { id, sliceId }: RedriveRequest,
@@ -189,12 +212,10 @@ async function redriveOne(
   memory: Memory,
   { id, found, requestId }: Asked,
   { guard, runs, begun }: RoundParts,
-): Promise<typeof FOLDED | typeof CAME_BACK | string> {
-  const { sliceId } = memory.head;
-  if (!isQuarantineId(id) || !id.startsWith(`${sliceId}/`)) return UNKNOWN;
+): Promise<Answer> {
   const entries = await ledgerEntries(memory, id, runs);
-  if (entries === null) return UNREADABLE;
-  if (found === undefined || found === 'purged') return withoutBytes(memory, id, entries);
+  if (typeof entries === 'string') return entries;
+  if (found === undefined || found === 'purged') return inLedger(memory, id, entries, PURGED);
   try {
     const result = guard.redrive(found, memory.state, entries);
     switch (result.outcome) {
@@ -214,43 +235,32 @@ async function redriveOne(
   }
 }
 
-/** Nothing is folded; what an earlier round of the request has committed came back all the same. */
-async function giveUp(
-  memory: Memory,
-  id: string,
-  { runs }: RoundParts,
-): Promise<typeof CAME_BACK | string> {
-  const { sliceId } = memory.head;
-  if (!isQuarantineId(id) || !id.startsWith(`${sliceId}/`)) return UNKNOWN;
-  const entries = await ledgerEntries(memory, id, runs);
-  if (entries === null) return UNREADABLE;
-  const { waiting, cameBack } = memory.state.ledgerStanding(positionOfQuarantineId(id), entries);
-  return cameBack && waiting.length === 0 ? CAME_BACK : GIVEN_UP;
-}
-
 const UNREADABLE = 'a run that may say whether it came back already cannot be read';
+const PURGED = 'it was purged: its bytes are no longer kept';
 const UNKNOWN = 'there is no such record in the quarantine';
 
-/** The ledger knows of records whose bytes are gone. */
-function withoutBytes(
+/** What the ledger alone says of a record that is not folded now; `waits` if it waits for a redrive. */
+function inLedger(
   { head, state }: Memory,
   id: string,
   stored: readonly ClosedEntry[],
+  waits: string,
 ): typeof CAME_BACK | string {
   if (timelineOfQuarantineId(id) > head.timeline) return UNKNOWN;
   const { waiting, cameBack } = state.ledgerStanding(positionOfQuarantineId(id), stored);
-  if (waiting.length > 0) return 'it was purged: its bytes are no longer kept';
+  if (waiting.length > 0) return waits;
   return cameBack ? CAME_BACK : UNKNOWN;
 }
 
-/** A record's entries in the ledger's runs; null if one of them cannot be read. */
+/** A record's entries in the ledger's runs; a text says why they cannot be told. */
 async function ledgerEntries(
   { head, checkpoint }: Memory,
   id: string,
   runs: RunCache,
-): Promise<readonly ClosedEntry[] | null> {
+): Promise<readonly ClosedEntry[] | string> {
+  if (!isQuarantineId(id) || !id.startsWith(`${head.sliceId}/`)) return UNKNOWN;
   const position = positionOfQuarantineId(id);
   const readerOf = (run: RunReference) => runs.reader(head.sliceId, run);
   const found = await ledgerInRuns(position, checkpoint.manifest.runs, readerOf);
-  return found.damaged.length > 0 ? null : found.entries;
+  return found.damaged.length > 0 ? UNREADABLE : found.entries;
 }

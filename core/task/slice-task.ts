@@ -11,9 +11,9 @@ import { RunCache } from '../checkpoint/run-cache.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { mayHavePassed } from '../elapsed.ts';
-import { BehindFault, HeldFault, TransientFault } from '../faults.ts';
+import { BehindFault, HeldFault, RacesLostFault, TransientFault } from '../faults.ts';
 import { REDRIVE_CACHE_BYTES_MAX, REDRIVE_ROUND_MS_MAX } from '../limits.ts';
-import type { Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
+import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
@@ -30,7 +30,8 @@ import {
 import { ReplayLog, type SliceIdentity } from './replay-log.ts';
 import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
 
-export interface TaskPorts extends MemoryPorts, RedrivePorts {
+export interface TaskPorts extends Omit<MemoryPorts, 'heads'>, RedrivePorts {
+  readonly heads: CheckpointStore;
   readonly suspicions: SuspicionStore;
   readonly pauses: Pauses;
 }
@@ -251,8 +252,8 @@ export class SliceTask {
         await this.#hold.ask(this.#identity.sliceId);
       }
     }
-    throw new TransientFault(
-      `slice ${this.#identity.sliceId}: HEAD moved under ${attemptsMax} commits in a row`,
+    throw new RacesLostFault(
+      `slice ${this.#identity.sliceId}: other environments won ${attemptsMax} races for HEAD in a row`,
       { hint: 'another environment works on the same slice; the batch will come again' },
     );
   }

@@ -54,21 +54,21 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
     test('a hold stands beside HEAD, for all to see, and moves nothing', async (world) => {
       const [one, other] = [await world.connect(), await world.connect()];
       await one.createHead(head(1));
-      await one.holdHead('slice-a', 'first');
-      await one.holdHead('slice-a', 'second');
+      await one.holdHead('slice-a', 'first', null);
+      await one.holdHead('slice-a', 'second', 'first');
       const held = { ...head(1), hold: 'second' };
       expect(await other.readHead('slice-a')).toEqual(held);
       expect(await other.listHeads()).toEqual([held]);
-      await other.holdHead('slice-a', null);
+      await other.holdHead('slice-a', null, 'second');
       expect(await one.readHead('slice-a')).toEqual(head(1));
     });
 
     test('a hold refuses every write of HEAD but one that names it, which ends it', async (world) => {
       const store = await world.connect();
       await store.createHead(head(1));
-      await store.holdHead('slice-a', 'first');
+      await store.holdHead('slice-a', 'first', null);
       const held = { ...head(1), hold: 'first' };
-      for (const passing of [undefined, null, 'another']) {
+      for (const passing of [null, 'another']) {
         expect(await store.writeHead(head(2), 1, passing)).toEqual({
           outcome: 'refused',
           current: held,
@@ -80,6 +80,19 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       expect(await store.readHead('slice-a')).toEqual(head(2));
     });
 
+    test('a hold is put over no other but the one that is named', async (world) => {
+      const store = await world.connect();
+      await store.createHead(head(1));
+      await store.holdHead('slice-a', 'first', null);
+      await store.holdHead('slice-a', 'second', null);
+      await store.holdHead('slice-a', 'second', 'third');
+      await store.holdHead('slice-a', null, 'third');
+      await store.holdHead('slice-a', null, null);
+      expect(await store.readHead('slice-a')).toEqual({ ...head(1), hold: 'first' });
+      await store.holdHead('slice-a', 'second', 'first');
+      expect(await store.readHead('slice-a')).toEqual({ ...head(1), hold: 'second' });
+    });
+
     test('a hold that has gone meanwhile refuses no write', async (world) => {
       const store = await world.connect();
       await store.createHead(head(1));
@@ -88,7 +101,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
 
     test('a slice without a HEAD is not held', async (world) => {
       const store = await world.connect();
-      await store.holdHead('slice-a', 'first');
+      await store.holdHead('slice-a', 'first', null);
       expect(await store.readHead('slice-a')).toBeNull();
       expect(await store.createHead(head(1))).toEqual(APPLIED);
       expect(await store.readHead('slice-a')).toEqual(head(1));
@@ -98,23 +111,26 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       const store = await world.connect();
       await store.createHead(head(1));
       const next = head(2, { delivered: delivered('1001') });
-      expect(await store.writeHead(next, 1)).toEqual(APPLIED);
+      expect(await store.writeHead(next, 1, null)).toEqual(APPLIED);
       expect(await store.readHead('slice-a')).toEqual(next);
     });
 
     test('a write without a HEAD is refused and shows none', async (world) => {
       const store = await world.connect();
-      expect(await store.writeHead(head(2), 1)).toEqual({ outcome: 'refused', current: null });
+      expect(await store.writeHead(head(2), 1, null)).toEqual({
+        outcome: 'refused',
+        current: null,
+      });
       expect(await store.readHead('slice-a')).toBeNull();
     });
 
     test('a write under an older or a newer revision is refused and changes nothing', async (world) => {
       const store = await world.connect();
       await store.createHead(head(1));
-      await store.writeHead(head(2), 1);
+      await store.writeHead(head(2), 1, null);
       for (const ifRevision of [0, 1, 3]) {
         const stale = head(9, { body: bytesOf('stale') });
-        expect(await store.writeHead(stale, ifRevision)).toEqual({
+        expect(await store.writeHead(stale, ifRevision, null)).toEqual({
           outcome: 'refused',
           current: head(2),
         });
@@ -125,7 +141,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
     test('delivered may stay where it is', async (world) => {
       const store = await world.connect();
       await store.createHead(head(1));
-      expect(await store.writeHead(head(2), 1)).toEqual(APPLIED);
+      expect(await store.writeHead(head(2), 1, null)).toEqual(APPLIED);
     });
 
     test('delivered never goes back, even under the right revision', async (world) => {
@@ -133,7 +149,10 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       await store.createHead(head(1));
       // As text without padding "999" would be the greater one.
       const back = head(2, { delivered: delivered('999') });
-      expect(await store.writeHead(back, 1)).toEqual({ outcome: 'refused', current: head(1) });
+      expect(await store.writeHead(back, 1, null)).toEqual({
+        outcome: 'refused',
+        current: head(1),
+      });
       expect(await store.readHead('slice-a')).toEqual(head(1));
     });
 
@@ -141,7 +160,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       const store = await world.connect();
       await store.createHead(head(1));
       await store.createHead(head(1, { sliceId: 'slice-b' }));
-      await store.writeHead(head(2), 1);
+      await store.writeHead(head(2), 1, null);
       expect(await store.readHead('slice-b')).toEqual(head(1, { sliceId: 'slice-b' }));
     });
 
@@ -157,7 +176,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
         'slice_a',
       ];
       for (const sliceId of sliceIds) await store.createHead(head(1, { sliceId }));
-      await store.writeHead(head(2), 1);
+      await store.writeHead(head(2), 1, null);
       const listed = await store.listHeads();
       expect(listed.map(({ sliceId }) => sliceId)).toEqual([
         ...['slice', 'slice-B', 'slice-a', 'slice-a-1', 'slice-a0', 'slice-b', 'slice_a'],
@@ -172,7 +191,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       mine.body.fill(0);
       await creation;
       const next = head(2);
-      const write = store.writeHead(next, 1);
+      const write = store.writeHead(next, 1, null);
       next.body.fill(0);
       await write;
       (await store.readHead('slice-a'))?.body.fill(0);
@@ -193,7 +212,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       const [one, other] = [await world.connect(), await world.connect()];
       await one.createHead(head(1));
       expect(await other.readHead('slice-a')).toEqual(head(1));
-      await other.writeHead(head(2), 1);
+      await other.writeHead(head(2), 1, null);
       expect(await one.readHead('slice-a')).toEqual(head(2));
       expect(await one.listHeads()).toEqual([head(2)]);
     });
@@ -202,8 +221,8 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       const [one, other] = [await world.connect(), await world.connect()];
       await one.createHead(head(1));
       const [ours, theirs] = [head(2, { body: bytesOf('ours') }), head(2, { body: bytesOf('no') })];
-      expect(await one.writeHead(ours, 1)).toEqual(APPLIED);
-      expect(await other.writeHead(theirs, 1)).toEqual({ outcome: 'refused', current: ours });
+      expect(await one.writeHead(ours, 1, null)).toEqual(APPLIED);
+      expect(await other.writeHead(theirs, 1, null)).toEqual({ outcome: 'refused', current: ours });
     });
 
     test('of many creations at once exactly one applies', async (world) => {
@@ -228,7 +247,7 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
       const write = async (store: CheckpointStore): Promise<void> => {
         for (let attempt = 0; attempt < 1000; attempt++) {
           const revision = (await store.readHead('slice-a'))?.revision ?? 0;
-          const answer = await store.writeHead(head(revision + 1), revision);
+          const answer = await store.writeHead(head(revision + 1), revision, null);
           if (answer.outcome === 'refused') continue;
           written.push(revision + 1);
           return;
@@ -245,11 +264,11 @@ export function checkpointStoreContract(contract: Contract<World<CheckpointStore
     test('what was written is there after a restart', async (world) => {
       const before = await world.connect();
       await before.createHead(head(1));
-      await before.writeHead(head(2), 1);
+      await before.writeHead(head(2), 1, null);
       await world.disconnect();
       const after = await world.connect();
       expect(await after.readHead('slice-a')).toEqual(head(2));
-      expect(await after.writeHead(head(3), 2)).toEqual(APPLIED);
+      expect(await after.writeHead(head(3), 2, null)).toEqual(APPLIED);
     });
   });
 }

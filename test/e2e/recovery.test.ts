@@ -32,7 +32,9 @@ async function leaveRecovering(folder: string): Promise<void> {
     nonce: 'f'.repeat(16),
     committedMs: Date.now(),
   };
-  expect(await store.writeHead(headItem(fenced), item.revision)).toEqual({ outcome: 'applied' });
+  expect(await store.writeHead(headItem(fenced), item.revision, null)).toEqual({
+    outcome: 'applied',
+  });
   database.close();
 }
 

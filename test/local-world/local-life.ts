@@ -116,9 +116,9 @@ export class LocalLife {
       readHead: (sliceId) => heads.readHead(sliceId),
       listHeads: () => heads.listHeads(),
       createHead: (item) => heads.createHead(item),
-      holdHead: (sliceId, hold) => heads.holdHead(sliceId, hold),
-      writeHead: async (item, ifRevision) => {
-        const answer = await heads.writeHead(item, ifRevision);
+      holdHead: (sliceId, hold, instead) => heads.holdHead(sliceId, hold, instead),
+      writeHead: async (item, ifRevision, passing) => {
+        const answer = await heads.writeHead(item, ifRevision, passing);
         if (answer.outcome === 'applied') await onHead(item);
         return answer;
       },

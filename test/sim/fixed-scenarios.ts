@@ -178,7 +178,7 @@ export const VIEW_THAT_BEGINS_AGAIN: Partial<Scenario> = {
   ],
 };
 
-/** Deliveries all the time, and people who ask for bases, which take longer. */
+/** Deliveries all the time, and what takes longer: bases, recoveries and redrives, some of them asked for at once. */
 export const CONTENTION: Partial<Scenario> = {
   ...SMALL,
   environments: 4,
@@ -186,9 +186,13 @@ export const CONTENTION: Partial<Scenario> = {
   paceMs: 100,
   burstRate: 0,
   batchRecordsMax: 1,
+  tickEveryMs: 4_000,
   baseMs: 400,
   knobs: { unsavedAgeMsMax: 0 },
-  incidents: Array.from({ length: 6 }, (_, index) => {
-    return { atMs: 2_000 + 2_500 * index, kind: 'checkpoint' } as const;
-  }),
+  incidents: [2_000, 6_000, 10_000, 14_000, 18_000].flatMap((atMs) => [
+    { atMs, kind: 'redrive' as const },
+    { atMs: atMs + 10, kind: 'checkpoint' as const },
+    { atMs: atMs + 60, kind: 'checkpoint' as const },
+    { atMs: atMs + 2_000, kind: 'recover' as const },
+  ]),
 };

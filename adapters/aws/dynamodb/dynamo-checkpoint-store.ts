@@ -43,11 +43,7 @@ export class DynamoCheckpointStore implements CheckpointStore {
     return toWrite(head.sliceId, await this.#table.putIf(`create HEAD of ${head.sliceId}`, item));
   }
 
-  async writeHead(
-    head: HeadItem,
-    ifRevision: number,
-    passing: string | null = null,
-  ): Promise<HeadWrite> {
+  async writeHead(head: HeadItem, ifRevision: number, passing: string | null): Promise<HeadWrite> {
     const passes = passing === null ? '' : ' OR #hold = :hold';
     const put = await this.#table.putIf(`write HEAD of ${head.sliceId}`, toItem(head), {
       ConditionExpression: `#rev = :rev AND #delivered <= :delivered AND (attribute_not_exists(#hold)${passes})`,
@@ -61,21 +57,19 @@ export class DynamoCheckpointStore implements CheckpointStore {
     return toWrite(head.sliceId, put);
   }
 
-  async holdHead(sliceId: string, hold: string | null): Promise<void> {
-    const ifThere = {
-      ConditionExpression: 'attribute_exists(pk)',
-      ExpressionAttributeNames: { '#hold': 'hold' },
-      ReturnValues: 'NONE' as const,
+  async holdHead(sliceId: string, hold: string | null, instead: string | null): Promise<void> {
+    const replaces = instead === null ? '' : ' OR #hold = :instead';
+    const values = {
+      ...(hold === null ? {} : { ':hold': textValue(hold) }),
+      ...(instead === null ? {} : { ':instead': textValue(instead) }),
     };
-    const update =
-      hold === null
-        ? { ...ifThere, UpdateExpression: 'REMOVE #hold' }
-        : {
-            ...ifThere,
-            UpdateExpression: 'SET #hold = :hold',
-            ExpressionAttributeValues: { ':hold': textValue(hold) },
-          };
-    await this.#table.updateIf(`hold HEAD of ${sliceId}`, keyOf(sliceId), update);
+    await this.#table.updateIf(`hold HEAD of ${sliceId}`, keyOf(sliceId), {
+      ConditionExpression: `attribute_exists(pk) AND (attribute_not_exists(#hold)${replaces})`,
+      UpdateExpression: hold === null ? 'REMOVE #hold' : 'SET #hold = :hold',
+      ExpressionAttributeNames: { '#hold': 'hold' },
+      ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: values }),
+      ReturnValues: 'NONE',
+    });
   }
 
   async listHeads(): Promise<HeadItem[]> {

@@ -33,7 +33,9 @@ export class LocalCheckpointStore implements CheckpointStore {
       `UPDATE heads SET revision = ?, delivered = ?, body = ?, hold = NULL
         WHERE slice_id = ? AND revision = ? AND delivered <= ? AND (hold IS NULL OR hold = ?)`,
     );
-    this.#hold = database.prepareRows('UPDATE heads SET hold = ? WHERE slice_id = ?');
+    this.#hold = database.prepareRows(
+      'UPDATE heads SET hold = ? WHERE slice_id = ? AND (hold IS NULL OR hold = ?)',
+    );
   }
 
   async readHead(sliceId: string): Promise<HeadItem | null> {
@@ -50,11 +52,7 @@ export class LocalCheckpointStore implements CheckpointStore {
    * A `delivered` that would go back under the right revision is refused like a lost race, as DynamoDB does with a condition
    * that does not hold: the caller finds HEAD as it expected it, and has broken an invariant of its own.
    */
-  async writeHead(
-    item: HeadItem,
-    ifRevision: number,
-    passing: string | null = null,
-  ): Promise<HeadWrite> {
+  async writeHead(item: HeadItem, ifRevision: number, passing: string | null): Promise<HeadWrite> {
     const { sliceId, revision, delivered, body } = item;
     return this.#database.write(`write HEAD of ${sliceId}`, () => {
       const { changes } = this.#update.run(
@@ -65,9 +63,9 @@ export class LocalCheckpointStore implements CheckpointStore {
     });
   }
 
-  async holdHead(sliceId: string, hold: string | null): Promise<void> {
+  async holdHead(sliceId: string, hold: string | null, instead: string | null): Promise<void> {
     this.#database.write(`hold HEAD of ${sliceId}`, () => {
-      this.#hold.run(hold, sliceId);
+      this.#hold.run(hold, sliceId, instead);
     });
   }
 

@@ -63,7 +63,7 @@ describe('DynamoCheckpointStore', () => {
 
   it('writes HEAD under one condition, in one call', async () => {
     const { table, requests } = await scriptedAws([ok()]);
-    const write = new DynamoCheckpointStore(table).writeHead(head(8), 7);
+    const write = new DynamoCheckpointStore(table).writeHead(head(8), 7, null);
     expect(await write).toEqual({ outcome: 'applied' });
     expect(requests.map(({ json }) => json)).toEqual([
       {
@@ -85,8 +85,11 @@ describe('DynamoCheckpointStore', () => {
       failed(CONDITION_FAILED, 'no'),
     ]);
     const store = new DynamoCheckpointStore(table);
-    expect(await store.writeHead(head(8), 7)).toEqual({ outcome: 'refused', current: head(8) });
-    expect(await store.writeHead(head(8), 7)).toEqual({ outcome: 'refused', current: null });
+    expect(await store.writeHead(head(8), 7, null)).toEqual({
+      outcome: 'refused',
+      current: head(8),
+    });
+    expect(await store.writeHead(head(8), 7, null)).toEqual({ outcome: 'refused', current: null });
   });
 
   it('keeps a HEAD of the most bytes that the core allows in one write unit', async () => {
@@ -94,8 +97,8 @@ describe('DynamoCheckpointStore', () => {
     const store = new DynamoCheckpointStore(table);
     const bodyLength = 1024 - 40 - DELIVERED.length - SLICE.length;
     const largest = { ...head(0, bodyLength), revision: Number.MAX_SAFE_INTEGER };
-    expect(await store.writeHead(largest, 1)).toEqual({ outcome: 'applied' });
-    await expect(store.writeHead({ ...head(1, bodyLength + 20) }, 1)).rejects.toMatchObject({
+    expect(await store.writeHead(largest, 1, null)).toEqual({ outcome: 'applied' });
+    await expect(store.writeHead({ ...head(1, bodyLength + 20) }, 1, null)).rejects.toMatchObject({
       invariant: 'head-fits-one-write-unit',
     });
     expect(requests).toHaveLength(1);

@@ -108,11 +108,11 @@ describe('a full checkpoint store', () => {
     const heads = new LocalCheckpointStore(database);
     await heads.createHead(head(1));
     await fill(new LocalItemStore(database, clock));
-    await expect(heads.writeHead(head(2, 20_000), 1)).rejects.toMatchObject({
+    await expect(heads.writeHead(head(2, 20_000), 1, null)).rejects.toMatchObject({
       name: 'TransientFault',
     });
     expect(await heads.readHead('slice-a')).toEqual(head(1));
-    expect(await heads.writeHead(head(2), 1)).toEqual({ outcome: 'applied' });
+    expect(await heads.writeHead(head(2), 1, null)).toEqual({ outcome: 'applied' });
     database.close();
   });
 
@@ -249,7 +249,7 @@ describe('a checkpoint store file', () => {
     await heads.createHead(head(1));
     const other = new DatabaseSync(path);
     other.exec('BEGIN IMMEDIATE');
-    await expect(heads.writeHead(head(2), 1)).rejects.toMatchObject({
+    await expect(heads.writeHead(head(2), 1, null)).rejects.toMatchObject({
       name: 'TransientFault',
       hint: expect.stringContaining('held the file for too long'),
     });
@@ -257,7 +257,7 @@ describe('a checkpoint store file', () => {
     expect(await heads.readHead('slice-a')).toEqual(head(1));
     other.exec('ROLLBACK');
     other.close();
-    expect(await heads.writeHead(head(2), 1)).toEqual({ outcome: 'applied' });
+    expect(await heads.writeHead(head(2), 1, null)).toEqual({ outcome: 'applied' });
     database.close();
   });
 });

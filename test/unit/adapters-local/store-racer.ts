@@ -34,7 +34,7 @@ for (let attempt = 0; written.length < commits; attempt++) {
   if (attempt > 100_000) throw new Error('a thread loses every race');
   const revision = ((await heads.readHead('slice-a'))?.revision ?? 0) + 1;
   const item = { sliceId: 'slice-a', revision, delivered, body };
-  const answer = await heads.writeHead(item, revision - 1);
+  const answer = await heads.writeHead(item, revision - 1, null);
   if (answer.outcome === 'refused') continue;
   written.push(revision);
   await items.create(`slice-a/delta/${revision}`, body);

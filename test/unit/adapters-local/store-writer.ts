@@ -18,7 +18,7 @@ await heads.createHead({ ...base, revision: 0 });
 for (let revision = ((await heads.readHead('slice-a'))?.revision ?? 0) + 1; ; revision++) {
   await items.create(`slice-a/delta/${revision}`, new Uint8Array(3000).fill(revision));
   await objects.create(`slice-a/base/${revision}`, new Uint8Array(300_000).fill(revision));
-  const answer = await heads.writeHead({ ...base, revision }, revision - 1);
+  const answer = await heads.writeHead({ ...base, revision }, revision - 1, null);
   if (answer.outcome === 'refused') throw new Error(`revision ${revision} was refused`);
   writeSync(1, `${revision}\n`);
 }

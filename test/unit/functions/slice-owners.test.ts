@@ -31,7 +31,11 @@ describe('the owners of slices', () => {
     await world.deliver(2, flight);
     const head = await world.head(2);
     const sealed = { ...head, status: 'SEALED' as const, revision: head.revision + 1 };
-    await world.heads.writeHead(headItem({ ...sealed, nonce: 'f'.repeat(16) }), head.revision);
+    await world.heads.writeHead(
+      headItem({ ...sealed, nonce: 'f'.repeat(16) }),
+      head.revision,
+      null,
+    );
     const { owners, asked } = ownersOf(world, (shardId) => [{ epoch: Number(shardId.at(-1)) + 5 }]);
     expect(await owners.checkpoint()).toEqual(
       [0, 1].map((shard) => ({

@@ -167,7 +167,7 @@ describe('the status', () => {
       revision: head.revision + 1,
       nonce: 'f'.repeat(16),
     };
-    await world.heads.writeHead(headItem(sealed), head.revision);
+    await world.heads.writeHead(headItem(sealed), head.revision, null);
     expect((await statusOf(world.queries)).watermark).toBe('1970-01-01T00:00:55.000Z');
   });
 

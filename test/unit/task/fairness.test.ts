@@ -106,7 +106,7 @@ describe('a hold', () => {
     };
     const task = world.task({ pauses });
     for (let at = 10; at < 13; at++) {
-      await world.heads.holdHead(SLICE, 'of the dead');
+      await world.heads.holdHead(SLICE, 'of the dead', null);
       await task.deliver(world.batch(at, at + 1), PLENTY);
     }
     expect(pausedMs).toBe(HOLD_MS_MAX);
@@ -118,7 +118,7 @@ describe('a hold', () => {
     const world = await begun();
     const waits: string[] = [];
     const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
-      if (waits.length === 0) await world.heads.holdHead(SLICE, 'of another');
+      if (waits.length === 0) await world.heads.holdHead(SLICE, 'of another', null);
       const answer = await world.heads.writeHead(item, ifRevision, passing);
       waits.push(answer.outcome);
       return answer;
@@ -126,7 +126,7 @@ describe('a hold', () => {
     const pauses: Pauses = {
       pause: async () => {
         waits.push('pause');
-        await world.heads.holdHead(SLICE, null);
+        await world.heads.holdHead(SLICE, null, 'of another');
       },
     };
     await world.task({ heads, pauses }).deliver(world.batch(10, 11), PLENTY);
@@ -134,10 +134,40 @@ describe('a hold', () => {
     expect((await world.head()).digest.value().count).toBe(11);
   });
 
+  it('is waited for by another that asks, which puts its own over none', async () => {
+    const world = await begun();
+    const holds: (string | undefined)[] = [];
+    const pauses: Pauses = {
+      pause: async () => {
+        holds.push((await world.heads.readHead(SLICE))?.hold);
+        if (holds.length === 3) await world.heads.holdHead(SLICE, null, 'of another');
+      },
+    };
+    const lost = overtaken(world, 2).heads as CheckpointStore;
+    const heads: CheckpointStore = overriding(lost, {
+      holdHead: async (sliceId, hold, instead) => {
+        if (holds.length === 0) await world.heads.holdHead(sliceId, 'of another', null);
+        await world.heads.holdHead(sliceId, hold, instead);
+      },
+    });
+    await world.task({ heads, pauses }).checkpoint(PLENTY);
+    expect(holds).toEqual(['of another', 'of another', 'of another']);
+    expect((await world.head()).base).not.toBeNull();
+  });
+
+  it('of the dead keeps no slice from going back to a sound epoch', async () => {
+    const world = await begun();
+    const { delta } = await world.head();
+    world.damage(delta as NonNullable<typeof delta>);
+    await world.heads.holdHead(SLICE, 'of the dead', null);
+    await world.task().deliver(world.batch(10, 11), PLENTY);
+    expect((await world.head()).timeline).toBe(1);
+  });
+
   it('that ends is waited for no longer', async () => {
     const world = await begun();
-    await world.heads.holdHead(SLICE, 'of another');
-    const pauses: Pauses = { pause: () => world.heads.holdHead(SLICE, null) };
+    await world.heads.holdHead(SLICE, 'of another', null);
+    const pauses: Pauses = { pause: () => world.heads.holdHead(SLICE, null, 'of another') };
     await world.task({ pauses }).deliver(world.batch(10, 11), PLENTY);
     expect((await world.head()).digest.value().count).toBe(11);
   });

@@ -94,7 +94,7 @@ describe('the floor', () => {
       readHead: async (sliceId) => (++reads <= 2 ? old : store.readHead(sliceId)),
       createHead: (item) => store.createHead(item),
       writeHead: (item, ifRevision, passing) => store.writeHead(item, ifRevision, passing),
-      holdHead: (sliceId, hold) => store.holdHead(sliceId, hold),
+      holdHead: (sliceId, hold, instead) => store.holdHead(sliceId, hold, instead),
       listHeads: () => store.listHeads(),
     };
     world.source.trim(SHARD, world.records[60]!);

@@ -238,8 +238,8 @@ describe('an orderly fault', () => {
       const losing = world.headsThatWrite(async () => {
         return { outcome: 'refused', current: await world.heads.readHead(SLICE) };
       });
-      const holdHead: CheckpointStore['holdHead'] = (sliceId, hold) =>
-        hold === null ? damaged() : world.heads.holdHead(sliceId, hold);
+      const holdHead: CheckpointStore['holdHead'] = (sliceId, hold, instead) =>
+        hold === null ? damaged() : world.heads.holdHead(sliceId, hold, instead);
       const ports =
         part === 'the hold'
           ? { heads: { ...losing, holdHead } }

@@ -180,7 +180,7 @@ export class TaskWorld {
       readHead: (sliceId) => this.heads.readHead(sliceId),
       createHead: (item) => this.heads.createHead(item),
       listHeads: () => this.heads.listHeads(),
-      holdHead: (sliceId, hold) => this.heads.holdHead(sliceId, hold),
+      holdHead: (sliceId, hold, instead) => this.heads.holdHead(sliceId, hold, instead),
       writeHead,
     };
   }

@@ -360,7 +360,7 @@ describe('two owners of one slice', () => {
     });
     const delivery = world.task({ heads }).deliver(world.records, PLENTY);
     await expect(delivery).rejects.toThrow(TransientFault);
-    await expect(delivery).rejects.toThrow(/HEAD moved under 3 commits in a row/);
+    await expect(delivery).rejects.toThrow(/won 3 races for HEAD in a row/);
     expect(writes).toBe(3);
     expect((await world.head()).epoch).toBe(0);
   });
