@@ -6,20 +6,18 @@
  *   first number in the log ≤ number in the file + 1, else commits between the two are missing
  *   last number in the log  ≥ number in the file,     else the log would put older pages over newer ones
  *
+ * In the log are those that SQLite would recover (`write-ahead-log.ts`), not what is left of a commit that never completed.
  * It proves nothing about a file that was read by a copying program while SQLite was just writing pages into it.
  */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { CorruptStateFault } from '../../core/faults.ts';
+import { versionsInLog } from './write-ahead-log.ts';
 
 /** Shows where in a page the number lies; of a fixed length, like the number. */
 const MARK = 'TdmN';
 const DIGITS = 16;
-const WAL_HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
-const SALTS = { from: 16, to: 24 };
-const FRAME_SALTS = { from: 8, to: 16 };
 /** Of a page that is a leaf of a table: the header's length, where the first cell lies being right after it. */
 const LEAF_HEADER_BYTES = 8;
 
@@ -96,38 +94,11 @@ function inFile(path: string): { page: number; number: number } | null {
   });
 }
 
-/** The first and the last number in the log; null if it has none, or began anew while it was read. */
+/** The first and the last number in the log; null if it has none. */
 function inLog(path: string, page: number): { first: number; last: number } | null {
-  if (!existsSync(path)) return null;
-  const file = openSync(path, 'r');
-  try {
-    const header = Buffer.alloc(WAL_HEADER_BYTES);
-    if (!readWhole(file, header, 0)) return null;
-    const numbers = numbersIn(file, header, page);
-    const again = Buffer.alloc(WAL_HEADER_BYTES);
-    if (!readWhole(file, again, 0) || !again.equals(header)) return null;
-    const [first, last] = [numbers[0], numbers.at(-1)];
-    return first === undefined || last === undefined ? null : { first, last };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Frames of a log that began anew have other salts than those that are left of the one before. */
-function numbersIn(file: number, header: Buffer, page: number): number[] {
-  const pageBytes = header.readUInt32BE(8);
-  const salts = header.subarray(SALTS.from, SALTS.to);
-  const frame = Buffer.alloc(FRAME_HEADER_BYTES);
-  const content = Buffer.alloc(pageBytes);
-  const numbers: number[] = [];
-  for (let at = WAL_HEADER_BYTES; readWhole(file, frame, at); at += frame.length + pageBytes) {
-    if (!frame.subarray(FRAME_SALTS.from, FRAME_SALTS.to).equals(salts)) break;
-    if (frame.readUInt32BE(0) !== page) continue;
-    if (!readWhole(file, content, at + frame.length)) break;
-    const number = numberIn(content);
-    if (number !== null) numbers.push(number);
-  }
-  return numbers;
+  const numbers = versionsInLog(path, page, numberIn).filter((number) => number !== null);
+  const [first, last] = [numbers[0], numbers.at(-1)];
+  return first === undefined || last === undefined ? null : { first, last };
 }
 
 function numberIn(page: Buffer): number | null {
@@ -135,8 +106,4 @@ function numberIn(page: Buffer): number | null {
   if (at === -1) return null;
   const number = Number(page.toString('latin1', at + MARK.length, at + MARK.length + DIGITS));
   return Number.isSafeInteger(number) ? number : null;
-}
-
-function readWhole(file: number, into: Buffer, at: number): boolean {
-  return readSync(file, into, 0, into.length, at) === into.length;
 }
