@@ -100,7 +100,7 @@ function fillOrders() {
   if (count !== undefined) element('order').value = count;
 }
 
-function showStatus({ pipeline, records, partlyQuarantined, watermark, waiting, slices }) {
+function showStatus({ pipeline, records, partlyQuarantined, watermark, waiting, listed, slices }) {
   document.title = `${pipeline} · Tidemark`;
   element('pipeline').textContent = pipeline;
   const total = Object.values(records).reduce((sum, count) => sum + count, 0);
@@ -117,6 +117,7 @@ function showStatus({ pipeline, records, partlyQuarantined, watermark, waiting, 
       : []),
     ['behind', duration(Math.max(0, ...behind))],
     ['watermark', time(watermark)],
+    ...(listed === false ? [['shards of the stream', 'not known', 'warn']] : []),
     ...(waiting === undefined ? [] : [['shards not folded yet', `${waiting.length}`, 'warn']]),
   ];
   element('totals').replaceChildren(

@@ -7,7 +7,7 @@ import {
   regionOption,
   wholeNumber,
 } from '../option-values.ts';
-import { keyText, printableJson } from '../printable.ts';
+import { keyText, printable, printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type PlaceOptions, queryPlace } from '../query-place.ts';
 import { type Cell, formatTable, shortTime, TERMINAL } from '../table.ts';
@@ -39,6 +39,7 @@ interface ViewAnswer {
   readonly view: string;
   readonly watermark: string | null;
   readonly complete: boolean;
+  readonly streamFault?: string;
   readonly wholeSince?: Readonly<Record<string, string | null>>;
   readonly reached: boolean;
   readonly rows: readonly Row[];
@@ -102,6 +103,11 @@ async function queryView(view: string, options: QueryOptions): Promise<void> {
   console.log(options.json ? printableJson(answer, 2) : describeAnswer(answer));
   if (!answer.reached) {
     console.error('warning: the records of --after were not in yet when the answer was due');
+  }
+  if (answer.streamFault !== undefined && !options.json) {
+    console.error(
+      `warning: not complete, since the stream does not answer: ${printable(answer.streamFault)}`,
+    );
   }
 }
 

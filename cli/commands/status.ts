@@ -15,6 +15,7 @@ export interface Status {
   readonly exempt?: readonly string[];
   readonly waiting?: readonly string[];
   readonly listed?: false;
+  readonly streamFault?: string;
   readonly slices: readonly {
     readonly id: string;
     readonly state: string;
@@ -70,7 +71,7 @@ export function describeStatus(status: Status): string {
   ].join('\n');
 }
 
-function remarks({ partlyQuarantined, exempt, waiting, listed }: Status): string[] {
+function remarks({ partlyQuarantined, exempt, waiting, listed, streamFault }: Status): string[] {
   const lines: string[] = [];
   if (partlyQuarantined > 0) {
     lines.push(
@@ -82,9 +83,10 @@ function remarks({ partlyQuarantined, exempt, waiting, listed }: Status): string
   }
   if (waiting !== undefined) {
     lines.push(
-      `nothing is folded yet of ${namesOf(waiting)}, although the stream has records there, so the watermark is not known`,
+      `nothing is folded yet of ${namesOf(waiting)}, although the stream has records there or does not say now, so the watermark is not known`,
     );
   }
+  if (streamFault !== undefined) lines.push(`the stream: ${printable(streamFault)}`);
   if (exempt !== undefined) lines.push(`no record yet: ${namesOf(exempt)}`);
   return lines;
 }

@@ -1,14 +1,24 @@
 /**
  * Shards of which no slice has folded a record: whether they have records decides whether a watermark is known. What says it
- * is the stream's own list of shards, since a shard without a HEAD may have records too.
+ * is the stream's own list of shards, since a shard without a HEAD may have records too. A stream that is busy, gone or may not
+ * be read is no reason for no answer: what it does not say is not known, and why is part of the answer.
  */
-import { TransientFault } from '../faults.ts';
-import type { RecordSource, ShardDirectory } from '../ports.ts';
+import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../faults.ts';
+import type { Clock, RecordSource, ShardDirectory } from '../ports.ts';
 import { START } from '../position.ts';
+import { withHint } from './query-problem.ts';
 
 export interface IdleShardPorts {
   readonly source: RecordSource;
   readonly shards: Pick<ShardDirectory, 'shardIds'>;
+  readonly clock: Clock;
+}
+
+export interface ShardListing {
+  /** Null if the stream does not say now: rows are right without it, but nothing is closed or complete. */
+  readonly shardIds: readonly string[] | null;
+  /** Why it does not. */
+  readonly fault: string | null;
 }
 
 export interface IdleJudgement {
@@ -16,61 +26,104 @@ export interface IdleJudgement {
   readonly waits: ReadonlySet<string>;
   /** Ids of the shards that no slice stands for. */
   readonly unopened: readonly string[];
+  /** Why the stream does not say which shards it has, or what the first such shard holds; null if it says, or gives no reason. */
+  readonly fault: string | null;
+}
+
+/** What the stream says of the first record of a shard, asked at `atMs`. */
+interface Seen {
+  readonly atMs: number;
+  readonly content: 'records' | 'none' | 'unknown';
+  readonly fault: string | null;
 }
 
 export class IdleShards {
   readonly #ports: IdleShardPorts;
-  /** Shards that were seen to have records: they keep having had them. */
-  readonly #filled = new Set<string>();
+  /** By shard, what it said last. */
+  readonly #seen = new Map<string, Seen>();
 
   constructor(ports: IdleShardPorts) {
     this.#ports = ports;
   }
 
-  /** Null if the stream does not say now: rows are right without it, but nothing is closed or complete. */
-  async list(): Promise<readonly string[] | null> {
+  async list(): Promise<ShardListing> {
     try {
-      return await this.#ports.shards.shardIds();
-    } catch (fault) {
-      if (fault instanceof TransientFault) return null;
-      throw fault;
+      return { shardIds: await this.#ports.shards.shardIds(), fault: null };
+    } catch (error) {
+      return { shardIds: null, fault: silenceOf(error) };
     }
   }
 
-  /** `slices` are all that have a HEAD, `shardIds` what the stream listed after they were read. */
+  /**
+   * `slices` are all that have a HEAD, `listing` what the stream listed after they were read. A shard that said less than
+   * `ageMsMax` ago what it holds is not asked again; with 0, what came before this question is not overlooked.
+   */
   async judge(
     slices: readonly { readonly shardId: string; readonly recordCount: number }[],
-    shardIds: readonly string[] | null,
+    listing: ShardListing,
+    ageMsMax: number,
   ): Promise<IdleJudgement> {
     const known = new Set(slices.map(({ shardId }) => shardId));
-    const unopened = (shardIds ?? []).filter((shardId) => !known.has(shardId));
+    const unopened = (listing.shardIds ?? []).filter((shardId) => !known.has(shardId));
     const idle = slices.filter(({ recordCount }) => recordCount === 0);
     const asked = [
       ...idle.map(({ shardId }) => ({ shardId, hasSlice: true })),
       ...unopened.map((shardId) => ({ shardId, hasSlice: false })),
     ];
     const answers = await Promise.all(
-      asked.map(async ({ shardId, hasSlice }) =>
-        (await this.#hasRecords(shardId, hasSlice)) ? [shardId] : [],
-      ),
+      asked.map(async ({ shardId, hasSlice }) => {
+        return { shardId, ...(await this.#contentOf(shardId, hasSlice, ageMsMax)) };
+      }),
     );
-    return { waits: new Set(answers.flat()), unopened };
+    const waiting = answers.filter(({ content }) => content !== 'none');
+    const faults = [listing.fault, ...waiting.map(({ fault }) => fault)];
+    return {
+      waits: new Set(waiting.map(({ shardId }) => shardId)),
+      unopened,
+      fault: faults.find((fault) => fault !== null) ?? null,
+    };
   }
 
-  /** True, too, if that cannot be told now. `hasSlice` says whether a slice begins at the shard's first record. */
-  async #hasRecords(shardId: string, hasSlice: boolean): Promise<boolean> {
-    if (this.#filled.has(shardId)) return true;
+  async #contentOf(shardId: string, hasSlice: boolean, ageMsMax: number): Promise<Seen> {
+    const nowMs = this.#ports.clock.nowMs();
+    const before = this.#seen.get(shardId);
+    if (before !== undefined) {
+      // What has had records keeps having had them.
+      if (before.content === 'records') return before;
+      const ageMs = nowMs - before.atMs;
+      // A clock that was set back says nothing of its age.
+      if (ageMs >= 0 && ageMs < ageMsMax) return before;
+    }
+    const seen = { atMs: nowMs, ...(await this.#ask(shardId, hasSlice)) };
+    this.#seen.set(shardId, seen);
+    return seen;
+  }
+
+  /** `hasSlice` says whether a slice begins at the shard's first record. */
+  async #ask(shardId: string, hasSlice: boolean): Promise<Pick<Seen, 'content' | 'fault'>> {
     try {
       const first = await this.#ports.source.readAfter(shardId, START, 1);
       // Of a shard without a slice there is no mark that a record was there: what is gone was never the pipeline's.
       // The shard closed without a record so long ago that the stream no longer has it.
-      if (first.outcome === 'gone') return false;
-      if (first.outcome === 'trimmed') return hasSlice || first.oldest !== null;
-      if (first.records.length > 0) this.#filled.add(shardId);
-      return first.records.length > 0 || !first.reachedTip;
-    } catch (fault) {
-      if (fault instanceof TransientFault) return true;
-      throw fault;
+      if (first.outcome === 'gone') return { content: 'none', fault: null };
+      if (first.outcome === 'trimmed') {
+        const isMissed = hasSlice || first.oldest !== null;
+        return { content: isMissed ? 'unknown' : 'none', fault: null };
+      }
+      if (first.records.length > 0) return { content: 'records', fault: null };
+      return { content: first.reachedTip ? 'none' : 'unknown', fault: null };
+    } catch (error) {
+      return { content: 'unknown', fault: silenceOf(error) };
     }
   }
+}
+
+/** What keeps the stream from saying it; throws what is none of its faults. */
+function silenceOf(error: unknown): string {
+  const isSilence =
+    error instanceof TransientFault ||
+    error instanceof ConfigurationFault ||
+    error instanceof StreamMismatchFault;
+  if (isSilence) return withHint(error);
+  throw error;
 }

@@ -113,6 +113,10 @@ function broken(code: string, detail: string): QueryProblem {
   return { status: 500, title: 'Internal Server Error', code, detail };
 }
 
-function withHint(fault: { readonly message: string; readonly hint: string | undefined }): string {
+/** What a fault says, and what to do about it. */
+export function withHint(fault: {
+  readonly message: string;
+  readonly hint: string | undefined;
+}): string {
   return fault.hint === undefined ? fault.message : `${fault.message}: ${fault.hint}`;
 }

@@ -11,8 +11,8 @@ import { type BlobName, type BlobReference, sliceIdOf } from '../checkpoint/name
 import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
-import type { CheckpointStore, RecordSource, ShardDirectory } from '../ports.ts';
-import { IdleShards } from './idle-shards.ts';
+import type { CheckpointStore } from '../ports.ts';
+import { type IdleShardPorts, IdleShards } from './idle-shards.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import {
   fingerprintOf,
@@ -40,6 +40,8 @@ export interface Snapshot {
   readonly waiting: readonly string[];
   /** The stream said which shards it has; if not, one may have records that no slice stands for. */
   readonly isListed: boolean;
+  /** Why it did not, or what one that waits holds; null if it gave no reason, and where a `next` pins the snapshot. */
+  readonly streamFault: string | null;
   /** Grows whenever a slice completes an epoch. */
   readonly revision: number;
   /** No slice is being recovered or opened, nor waits with all of its records unread. */
@@ -48,11 +50,9 @@ export interface Snapshot {
   readonly fingerprint: string;
 }
 
-export interface SnapshotPorts {
+export interface SnapshotPorts extends IdleShardPorts {
   readonly heads: CheckpointStore;
   readonly blobs: BlobStores;
-  readonly source: RecordSource;
-  readonly shards: Pick<ShardDirectory, 'shardIds'>;
 }
 
 /** Slices of a `next` that are loaded at once. */
@@ -80,12 +80,13 @@ export class Snapshots {
   async newest(): Promise<Snapshot> {
     const heads = await this.#readHeads();
     // After the HEADs: a shard that came meanwhile has no slice here, and is asked whether it has records.
-    const shardIds = await this.#idleShards.list();
+    const listing = await this.#idleShards.list();
     const slices = await this.#follow(heads);
     const folded = slices.map(({ head, checkpoint }) => {
       return { shardId: head.shardId, recordCount: checkpoint.image.progress.digest.count };
     });
-    const { waits: waiting, unopened } = await this.#idleShards.judge(folded, shardIds);
+    // Now, not a moment ago: a record that a producer was answered for meanwhile may be of a window that was called closed.
+    const { waits: waiting, unopened, fault } = await this.#idleShards.judge(folded, listing, 0);
     const opened = slices.map(({ head, checkpoint }): LoadedPart => {
       const { sliceId, shardId, status, delta } = head;
       const waits = waiting.has(shardId);
@@ -97,7 +98,7 @@ export class Snapshots {
       const pinned = { sliceId: sliceIdOf(shardId), waits: waiting.has(shardId) };
       return this.#unopened({ ...NOTHING_FOLDED, ...pinned }, shardId);
     });
-    return snapshotOf([...opened, ...others], shardIds !== null);
+    return snapshotOf([...opened, ...others], listing.shardIds !== null, fault);
   }
 
   #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
@@ -125,7 +126,7 @@ export class Snapshots {
       }
     }
     this.#evict(slices.length);
-    const snapshot = snapshotOf(parts, isListed);
+    const snapshot = snapshotOf(parts, isListed, null);
     return snapshot.fingerprint === fingerprint ? snapshot : null;
   }
 
@@ -202,7 +203,11 @@ function shardIdOf(sliceId: string): string {
   return sliceId.replace(/^slice-/, 'shardId-');
 }
 
-function snapshotOf(loaded: readonly LoadedPart[], isListed: boolean): Snapshot {
+function snapshotOf(
+  loaded: readonly LoadedPart[],
+  isListed: boolean,
+  streamFault: string | null,
+): Snapshot {
   const parts = inTokenOrder(loaded.map((part) => ({ ...part, sliceId: part.pinned.sliceId })));
   const standings = parts.map(({ pinned, checkpoint }) => ({
     status: pinned.status,
@@ -219,6 +224,7 @@ function snapshotOf(loaded: readonly LoadedPart[], isListed: boolean): Snapshot 
     exempt: idsOf(false),
     waiting,
     isListed,
+    streamFault,
     revision: parts.reduce((sum, { pinned }) => sum + pinned.epoch, 0),
     isOpen: isKnown && standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
     fingerprint: fingerprintOf(parts),

@@ -6,6 +6,7 @@ import { sliceIdOf } from '../checkpoint/names.ts';
 import type { Plan } from '../definition/plan.ts';
 import { ageToShow } from '../elapsed.ts';
 import { StreamMismatchFault, TransientFault } from '../faults.ts';
+import { SHARD_LIST_AGE_MS_MAX } from '../limits.ts';
 import type {
   AgeStore,
   CheckpointStore,
@@ -42,6 +43,8 @@ export interface PipelineStatus {
   readonly waiting?: readonly string[];
   /** False, and there only if so: the stream did not say which shards it has, so `watermark` is null. */
   readonly listed?: false;
+  /** Why the stream does not say which shards it has, or what one under `waiting` holds. Absent: it says, or gives no reason. */
+  readonly streamFault?: string;
   readonly slices: readonly SliceStanding[];
 }
 
@@ -92,7 +95,7 @@ export async function pipelineStatus(
 ): Promise<PipelineStatus> {
   const heads = (await ports.heads.listHeads()).map(parseHead);
   // After the HEADs: a shard that came meanwhile is asked whether it has records.
-  const { exempt, waiting, isListed } = await idleSlices(heads, idleShards);
+  const { exempt, waiting, isListed, fault } = await idleSlices(heads, idleShards);
   const isKnown = isListed && waiting.length === 0;
   const zone = new Zone(plan.zone);
   const counts = noRecords();
@@ -112,21 +115,25 @@ export async function pipelineStatus(
     ...(exempt.length === 0 ? {} : { exempt }),
     ...(waiting.length === 0 ? {} : { waiting }),
     ...(isListed ? {} : { listed: false }),
+    ...(fault === null ? {} : { streamFault: fault }),
     slices: await standings(heads, zone, ports),
   };
 }
 
 async function idleSlices(heads: readonly Head[], idleShards: IdleShards) {
-  const shardIds = await idleShards.list();
+  const listing = await idleShards.list();
   const slices = heads.map(({ shardId, digest }) => ({ shardId, recordCount: digest.count }));
-  const { waits, unopened } = await idleShards.judge(slices, shardIds);
+  // A status claims nothing of windows, so what was seen lately will do: each question reading the shards would leave too few reads
+  // to the mapping.
+  const judgement = await idleShards.judge(slices, listing, SHARD_LIST_AGE_MS_MAX);
+  const { waits, unopened, fault } = judgement;
   const idle = slices.filter(({ recordCount }) => recordCount === 0).map(({ shardId }) => shardId);
   const idsOf = (isWaiting: boolean) =>
     [...idle, ...unopened]
       .filter((shardId) => waits.has(shardId) === isWaiting)
       .map(sliceIdOf)
       .sort();
-  return { exempt: idsOf(false), waiting: idsOf(true), isListed: shardIds !== null };
+  return { exempt: idsOf(false), waiting: idsOf(true), isListed: listing.shardIds !== null, fault };
 }
 
 async function standings(

@@ -42,6 +42,8 @@ export interface ViewAnswer {
   readonly waiting?: readonly string[];
   /** False, and there only if so: the stream did not say which shards it has, so `watermark` is null. */
   readonly listed?: false;
+  /** Why the stream did not say that, or what a shard under `waiting` holds; on the first page, where it gave a reason. */
+  readonly streamFault?: string;
   /**
    * No record is known to be missing, those of `after` are in, no slice is being recovered or opened, and what has windows is
    * closed: every row of this answer, and every window that begins before `end` where that was asked; and the view with all of
@@ -97,6 +99,7 @@ export function viewAnswer(
     ...(snapshot.exempt.length === 0 ? {} : { exempt: snapshot.exempt }),
     ...(snapshot.waiting.length === 0 ? {} : { waiting: snapshot.waiting }),
     ...(snapshot.isListed ? {} : { listed: false }),
+    ...(snapshot.streamFault === null ? {} : { streamFault: snapshot.streamFault }),
     complete:
       reached &&
       snapshot.isOpen &&

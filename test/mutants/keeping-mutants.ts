@@ -173,8 +173,8 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'a shard that no slice stands for holds no window open',
     'wrong answer',
     'core/query/idle-shards.ts',
-    'const unopened = (shardIds ?? []).filter((shardId) => !known.has(shardId));',
-    'const unopened = (shardIds ?? []).filter((shardId) => known.size === 0 && shardId === "");',
+    'const unopened = (listing.shardIds ?? []).filter((shardId) => !known.has(shardId));',
+    'const unopened = (listing.shardIds ?? []).filter((shardId) => known.size === 0 && shardId === "");',
   ),
   mutant(
     'a slice in recovery counts as open',

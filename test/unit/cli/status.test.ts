@@ -32,9 +32,11 @@ describe('the status for a person', () => {
     const lines = linesOf({ watermark: null, waiting: ['slice-x'], exempt: slices });
     expect(lines[0]).toContain('watermark none yet');
     expect(lines.slice(2, 4)).toEqual([
-      'nothing is folded yet of slice-x, although the stream has records there, so the watermark is not known',
+      'nothing is folded yet of slice-x, although the stream has records there or does not say now, so the watermark is not known',
       'no record yet: slice-0, slice-1, slice-2, slice-3, slice-4 and 4 more',
     ]);
-    expect(linesOf({ listed: false })[2]).toMatch(/^the stream does not say now which shards/);
+    const unlisted = linesOf({ listed: false, streamFault: 'it is \u001b gone: deploy it' });
+    expect(unlisted[2]).toMatch(/^the stream does not say now which shards/);
+    expect(unlisted[3]).toBe('the stream: it is \\u001b gone: deploy it');
   });
 });

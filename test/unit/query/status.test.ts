@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryAgeStore } from '../../../adapters/memory/memory-age-store.ts';
 import { headItem } from '../../../core/checkpoint/head.ts';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
-import { StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
+import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
+import { SHARD_LIST_AGE_MS_MAX } from '../../../core/limits.ts';
 import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
 import { Digest, digestSeed } from '../../../core/state/digest.ts';
@@ -74,14 +75,62 @@ describe('the status', () => {
     expect(waiting.slices).toHaveLength(2);
   });
 
-  it('knows no watermark where the stream does not say which shards it has', async () => {
+  it.each([
+    new TransientFault('the stream is busy'),
+    new ConfigurationFault('there is no stream', { hint: 'deploy it' }),
+    new StreamMismatchFault('the stream is another one'),
+  ])(
+    'answers, and says why it knows no watermark, where the stream answers with %o',
+    async (fault) => {
+      const world = new QueryWorld();
+      await world.deliver(0, flight(30_000));
+      const silent = async () => {
+        throw fault;
+      };
+      const streamFault = expect.stringMatching(/^(the|there is no) stream/);
+      const unlisted = await statusOf(world.newQueries({ shards: { shardIds: silent } }));
+      expect(unlisted).toMatchObject({ watermark: null, listed: false, streamFault });
+      expect(unlisted.records.folded).toBe(1);
+      if (fault.hint !== undefined) expect(unlisted.streamFault).toMatch(/: deploy it$/);
+
+      await world.openSlice(1);
+      // Ages are what ticks saw: the stream is asked of the empty shard alone.
+      const ages = new MemoryAgeStore();
+      const unread = await statusOf(world.newQueries({ ages, source: { readAfter: silent } }));
+      expect(unread).toMatchObject({
+        watermark: null,
+        waiting: ['slice-000000000001'],
+        streamFault,
+      });
+      expect(unread.slices).toHaveLength(2);
+    },
+  );
+
+  it('reads an empty shard once in 10 s, however often it is asked, and whatever the stream says', async () => {
     const world = new QueryWorld();
     await world.deliver(0, flight(30_000));
-    const shardIds = async () => {
-      throw new TransientFault('the stream is busy');
-    };
-    const status = await statusOf(world.newQueries({ shards: { shardIds } }));
-    expect(status).toMatchObject({ watermark: null, listed: false });
+    await world.openSlice(1);
+    for (const isBusy of [false, true]) {
+      let reads = 0;
+      const readAfter: RecordSource['readAfter'] = async (...asked) => {
+        reads++;
+        if (isBusy) throw new TransientFault('throttled');
+        return world.source.readAfter(...asked);
+      };
+      const queries = world.newQueries({ ages: new MemoryAgeStore(), source: { readAfter } });
+      const ask = async () => (await statusOf(queries)).exempt ?? [];
+      const exempt = isBusy ? [] : ['slice-000000000001'];
+      for (let poll = 0; poll < 20; poll++) expect(await ask()).toEqual(exempt);
+      world.clock.advance(SHARD_LIST_AGE_MS_MAX - 1);
+      await ask();
+      expect(reads).toBe(1);
+      world.clock.advance(1);
+      expect(await ask()).toEqual(exempt);
+      // A clock that was set back says nothing of what was seen.
+      world.clock.set(world.clock.nowMs() - 60_000);
+      await ask();
+      expect(reads).toBe(3);
+    }
   });
 
   it('says of each slice where it stands', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { RunCache } from '../../../core/checkpoint/run-cache.ts';
-import { TransientFault } from '../../../core/faults.ts';
+import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
 import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
 import type { RecordSource } from '../../../core/ports.ts';
 import { type Position, START } from '../../../core/position.ts';
@@ -190,6 +190,51 @@ describe('the answer of a view', () => {
       const answer = await answerOf(world.newQueries({ source: { readAfter } }), 'by_route');
       expect(answer).toMatchObject({ watermark: null, waiting: ['slice-000000000002'] });
     }
+  });
+
+  it.each([
+    new ConfigurationFault('there is no stream'),
+    new StreamMismatchFault('the stream is another one'),
+  ])(
+    'has its rows, incomplete and with the reason, where the stream answers with %o',
+    async (fault) => {
+      await world.deliver(0, flight(30_000, 'LAX', 5));
+      const silent = async () => {
+        throw fault;
+      };
+      const nothingKnown = { watermark: null, complete: false, streamFault: fault.message };
+      const unlisted = await answerOf(
+        world.newQueries({ shards: { shardIds: silent } }),
+        'by_route',
+      );
+      expect(unlisted).toMatchObject({ ...nothingKnown, listed: false });
+      expect(unlisted.rows.map(plainRow)).toEqual(groupedRows('by_route', world.flights()));
+      expect(unlisted.rows.some(({ closed }) => closed)).toBe(false);
+
+      await world.openSlice(2);
+      const unread = world.newQueries({ source: { readAfter: silent } });
+      const waiting = ['slice-000000000002'];
+      for (const view of ['by_route', 'in_all']) {
+        expect(await answerOf(unread, view)).toMatchObject({ ...nothingKnown, waiting });
+      }
+    },
+  );
+
+  it('takes no shard for empty since a status found it so a moment ago', async () => {
+    const ended = { end: '1970-01-01T00:00:10Z' };
+    await world.deliver(0, flight(30_000, 'LAX', 5));
+    await world.deliver(1, flight(30_000, 'LAX', 5));
+    await world.openSlice(2);
+    expect(await world.queries.status()).toMatchObject({
+      value: { exempt: ['slice-000000000002'] },
+    });
+    world.append(2, flight(1_500, 'LAX', 1));
+    const answer = await answerOf(world.queries, 'by_route', ended);
+    expect(answer).toMatchObject({ complete: false, waiting: ['slice-000000000002'] });
+    // What an answer saw, the next status knows.
+    expect(await world.queries.status()).toMatchObject({
+      value: { waiting: ['slice-000000000002'] },
+    });
   });
 
   it('takes a shard without a slice for empty where the stream has nothing left of it', async () => {

@@ -88,7 +88,14 @@ async function answerOf(
   const reading = { runs: new RunCache(world.blobs), isLost: () => true };
   const page = await readRows(asked.value, [part], reading);
   const { watermarkMs } = checkpoint.image.progress;
-  const told = { exempt: [], waiting: [], isListed: true, isOpen: true, fingerprint: '' };
+  const told = {
+    exempt: [],
+    waiting: [],
+    isListed: true,
+    streamFault: null,
+    isOpen: true,
+    fingerprint: '',
+  };
   const snapshot = { ...told, parts: [part], watermarkMs, revision: 1 };
   return viewAnswer(plan, asked.value, snapshot, page, 0);
 }
