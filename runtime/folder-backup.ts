@@ -12,7 +12,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { refuseTornCopy } from '../adapters/local/commit-number.ts';
+import { refuseTornCopies } from '../adapters/local/data-folder.ts';
 import {
   createFolder,
   FOLDER_MODE,
@@ -21,7 +21,7 @@ import {
   syncFolder,
 } from '../adapters/local/durable-files.ts';
 import { isFileError, localFault, withLocalFaults } from '../adapters/local/local-faults.ts';
-import { refuseLostWal } from '../adapters/local/stream/stream-home.ts';
+import { refuseTornStream } from '../adapters/local/stream/stream-home.ts';
 import { readBlob } from '../core/checkpoint/blobs.ts';
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
 import { restore } from '../core/checkpoint/restore.ts';
@@ -56,8 +56,9 @@ export async function backUpFolder(from: string, to: string): Promise<BackupRepo
   await refuseTarget(source, target);
   const isNew = await createFolder(target);
   try {
-    refuseLostWal(join(source, 'stream.db'));
-    for (const name of ['stream.db', 'checkpoint.db']) refuseTornCopy(join(source, name));
+    refuseTornCopies(source);
+    // The copy has no home: no start would look any more.
+    refuseTornStream(join(source, 'stream.db'));
     copyDatabase(join(source, 'checkpoint.db'), join(target, 'checkpoint.db'), []);
     const objects = await copyObjects(join(source, 'objects'), join(target, 'objects'));
     const leaveHome = ['UPDATE stream SET home = NULL'];

@@ -111,8 +111,7 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
     await makeFolder(path);
     const lock = await acquire(path);
     try {
-      refuseLostWal(join(path, STREAM_FILE));
-      for (const name of [STREAM_FILE, CHECKPOINT_FILE]) refuseTornCopy(join(path, name));
+      refuseTornCopies(path);
       await refuseOpenElsewhere(path);
       const pipeline = await readPipelineName(path);
       if (pipeline === null) await writeFormat(path, request);
@@ -125,6 +124,15 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
       throw error;
     }
   });
+}
+
+/**
+ * Throws `CorruptStateFault` if a database of the folder is a copy that was made while it was in use, of several moments. To be
+ * called before anything opens one of them.
+ */
+export function refuseTornCopies(path: string): void {
+  refuseLostWal(join(path, STREAM_FILE));
+  for (const name of [STREAM_FILE, CHECKPOINT_FILE]) refuseTornCopy(join(path, name));
 }
 
 async function makeFolder(path: string): Promise<void> {

@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { assert } from '../../../core/assert.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
 import { requireFormat } from '../../../core/format-version.ts';
-import { COMMITS_TABLE, refuseTornCopy } from '../commit-number.ts';
+import { COMMITS_TABLE } from '../commit-number.ts';
 import { withLocalFaults } from '../local-faults.ts';
 import { cutHashRanges, type HashRange } from './hash-range.ts';
 
@@ -56,7 +56,6 @@ interface CreateOptions {
 export function openForWriting(path: string, maxPages: number | null): DatabaseSync {
   return withLocalFaults(path, 'open the stream', () => {
     mkdirSync(dirname(path), { recursive: true });
-    refuseTornCopy(path);
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     return closedOnError(database, () => {
       refuseOtherFormats(database, path);

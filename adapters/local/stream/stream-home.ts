@@ -14,7 +14,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { CorruptStateFault } from '../../../core/faults.ts';
 import { COPY_HINT, NEXT_NUMBER, torn, withoutLog } from '../commit-number.ts';
 import { FileIdentity } from '../file-identity.ts';
-import { recordsTable } from './stream-database.ts';
+import { withLocalFaults } from '../local-faults.ts';
+import { openForReading, recordsTable } from './stream-database.ts';
 
 /** Before any connection is opened, since that may take the WAL in. Throws `CorruptStateFault`. */
 export function refuseLostWal(path: string): void {
@@ -29,11 +30,21 @@ export function refuseLostWal(path: string): void {
   );
 }
 
+/** What `settleHome` would refuse, for one that only reads. Throws `CorruptStateFault`. */
+export function refuseTornStream(path: string): void {
+  const database = openForReading(path);
+  try {
+    const inode = FileIdentity.of(path)?.inode ?? null;
+    withLocalFaults(path, 'look at the stream', () => refuseIfTorn(database, path, inode));
+  } finally {
+    database.close();
+  }
+}
+
 /** The file is open from now on. Throws `CorruptStateFault` if it is a copy of two moments. */
 export function settleHome(database: DatabaseSync, path: string): void {
-  const home = readHome(database);
   const inode = FileIdentity.of(path)?.inode ?? null;
-  if (home !== null && home !== inode) refuseTorn(database, path);
+  refuseIfTorn(database, path, inode);
   writeHome(database, inode);
   // Into the file itself: a copy without the WAL has it too.
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -57,7 +68,10 @@ function writeHome(database: DatabaseSync, home: string | null): void {
   database.exec(`UPDATE commits SET ${NEXT_NUMBER}; COMMIT`);
 }
 
-function refuseTorn(database: DatabaseSync, path: string): void {
+/** Nothing is to be seen in a file that is at home, or was closed. */
+function refuseIfTorn(database: DatabaseSync, path: string, inode: string | null): void {
+  const home = readHome(database);
+  if (home === null || home === inode) return;
   const found = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
   if (found !== 'ok') throw torn(path, String(found));
   const shards = database.prepare('SELECT shard, first_ordinal AS first FROM shards').all();

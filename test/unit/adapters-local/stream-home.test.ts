@@ -60,7 +60,11 @@ async function overtaken(change: string): Promise<string> {
 
 const trim = (stream: LocalStream, shardId: string, sequenceNumber = '') =>
   stream.trimBefore(shardId, { sequenceNumber, subSequence: 0 });
-const open = (path: string) => openStream({ path, shardCount: 2 });
+/** As the data folder does: what is of two moments must be refused before SQLite opens it. */
+const open = (path: string) => {
+  refuseTornCopy(path);
+  return openStream({ path, shardCount: 2 });
+};
 const OF_TWO_MOMENTS = /parts are of different moments/;
 
 describe('a copy of two moments', () => {

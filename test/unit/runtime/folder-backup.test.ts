@@ -87,6 +87,7 @@ describe('a copy of a folder in use, file by file', () => {
     for (const name of names) cpSync(join(path, name), join(to, name), { recursive: true });
   };
   const WITHOUT_WAL = ['format.json', 'stream.db', 'checkpoint.db', 'objects'];
+  const EVERYTHING = [...WITHOUT_WAL, 'stream.db-wal', 'checkpoint.db-wal'];
 
   it('without the WAL is refused, although its parts agree', async () => {
     const { path, to } = await inUse();
@@ -103,8 +104,27 @@ describe('a copy of a folder in use, file by file', () => {
 
   it('with the WAL of the same moment goes on', async () => {
     const { path, to } = await inUse();
-    copyOf(path, to, [...WITHOUT_WAL, 'stream.db-wal', 'checkpoint.db-wal']);
+    copyOf(path, to, EVERYTHING);
+    expect(await backUpFolder(to, `${to}-backup`)).toMatchObject({ folded: 12 });
     expect(await (await opened(to)).fold()).toBe(17);
+  });
+
+  it.each([
+    ['records are missing in between', 'DELETE FROM records_0 WHERE ordinal IN (14, 15)'],
+    ['the newest records are missing', 'DELETE FROM records_0 WHERE ordinal > 15'],
+  ])('into which SQLite wrote meanwhile is refused: %s', async (_, change) => {
+    const { path, to } = await inUse();
+    const [whole, torn] = [`${to}-whole`, `${to}-torn`];
+    copyOf(path, whole, EVERYTHING);
+    const database = new DatabaseSync(join(whole, 'stream.db'));
+    database.exec(change);
+    copyOf(whole, torn, EVERYTHING);
+    database.close();
+    const refused = { message: expect.stringMatching(/stream.db is a copy .* different moments/) };
+    // Its numbers of commits are sound, and of a backup of it no start would ask more.
+    await expect(backUpFolder(torn, `${torn}-backup`)).rejects.toMatchObject(refused);
+    expect(existsSync(`${torn}-backup`)).toBe(false);
+    await expect(opened(torn)).rejects.toMatchObject(refused);
   });
 
   it('with the WAL of a later moment is refused', async () => {
