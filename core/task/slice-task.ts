@@ -18,6 +18,7 @@ import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
+import { decideEntry } from './entry.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
 import { HeadHold } from './head-hold.ts';
 import {
@@ -260,18 +261,19 @@ export class SliceTask {
 
   async #once({ held, fences, step, report, timeLeftMs }: Attempt, losses: number): Promise<Step> {
     let head = await this.#hold.readHead();
-    if (head.status === 'OPENING' || head.status === 'SEALED') {
-      throw new HeldFault(`slice ${head.sliceId} is ${head.status}`);
-    }
-    const isAnothers = head.status === 'RECOVERING' && head.generation !== this.#lease;
-    const isMine = head.status === 'RECOVERING' && head.generation === this.#lease;
-    const takesOver = fences ? !isMine : this.#isAbandoned(head);
-    if (isAnothers && !takesOver) return held(head);
+    const entry = decideEntry({
+      status: head.status,
+      isOwner: head.generation === this.#lease,
+      isLeaseOver: this.#isLeaseOver(head),
+      asksToFence: fences,
+      isOwnPlan: head.planHash === this.#planHash,
+    });
+    if (entry === 'wait') throw new HeldFault(`slice ${head.sliceId} is ${head.status}`);
+    if (entry === 'leave') return held(head);
     // Each time: HEAD may have gone on by what another environment took from another stream.
     const isProved = this.#memory === null || report.restored > 0;
     if (isProved) await this.#catchUp.proveDelivered(head);
-    // Code of another plan could not go on with what it took.
-    if ((isAnothers || fences) && takesOver && head.planHash === this.#planHash) {
+    if (entry === 'fence') {
       const fenced = await this.#committer.fence(head);
       if (fenced === null) return 'lost';
       head = fenced;
@@ -289,7 +291,7 @@ export class SliceTask {
   }
 
   /** Nothing was committed for so long that its owner must be gone. */
-  #isAbandoned(head: Head): boolean {
+  #isLeaseOver(head: Head): boolean {
     const { clock, knobs } = this.#ports;
     return mayHavePassed(head.committedMs, knobs.recoveryLeaseMs, clock.nowMs());
   }

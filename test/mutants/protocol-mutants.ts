@@ -140,9 +140,9 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a slice that another owner recovers is folded all the same',
     'recovered by another than its owner',
-    'core/task/slice-task.ts',
-    "const isAnothers = head.status === 'RECOVERING' && head.generation !== this.#lease;",
-    'const isAnothers = false;',
+    'core/task/entry.ts',
+    "if (!(asksToFence || isLeaseOver)) return 'leave';",
+    '',
   ),
   mutant(
     'a recovered slice opens before it has reached `delivered`',
