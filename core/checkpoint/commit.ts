@@ -8,11 +8,9 @@
  * before 5 is made up for by the next owner before its own commit; a crash before 6 by the next compaction.
  */
 import { assert } from '../assert.ts';
-import { beginningNow } from '../elapsed.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
-import { comparePositions } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
@@ -25,12 +23,12 @@ import {
   type RunMerge,
 } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
-import { type Head, type PreviousPlan, standingOf } from './head.ts';
-import { movesDelivered, writeHead } from './head-write.ts';
+import { type Head, standingOf } from './head.ts';
+import { writeHead } from './head-write.ts';
 import type { AbsorbedRun, Manifest, RunReference } from './manifest.ts';
 import type { BlobReference } from './names.ts';
-import { decideFloor, decidePrevious } from './retention.ts';
 import { encodeRun, RunReader } from './run.ts';
+import { committing } from './transitions.ts';
 
 export interface CommitPorts {
   readonly heads: TaskHeads;
@@ -121,11 +119,18 @@ export async function commit(
     change,
   );
   const delta = await writeBlob(ports.blobs, head.sliceId, { ...name, kind: 'delta' }, bytes);
-  const previous = switches ? leaving(head, nowMs) : head.previous;
-  // Code of the plan before may hold the generation that is.
-  const generation = switches ? head.generation + 1 : head.generation;
-  const from = { ...head, generation, planOrdinal, planHash: plan.hash, previous };
-  const next = nextHead({ ...basis, head: from }, delta, written?.base ?? null, nowMs, ports.knobs);
+  const { arrivalMs, closesGap } = basis;
+  const epoch = {
+    standing: standingOf(state.progress),
+    arrivalMs,
+    closesGap,
+    entryCount: state.entryCount,
+    delta,
+    base: written?.base ?? null,
+    switchTo: switches ? { planOrdinal, planHash: plan.hash } : null,
+    nowMs,
+  };
+  const next = committing(head, epoch, ports.knobs);
   const commit = await writeHead(head, next, ports.heads);
   if (commit.outcome === 'refused') return commit;
   return {
@@ -138,13 +143,6 @@ export async function commit(
   };
 }
 
-/** What a rollback to the plan of `head` goes on from. */
-export function leaving(head: Head, nowMs: number): PreviousPlan | null {
-  const { planHash, base, delta, cursor } = head;
-  const sinceMs = beginningNow(nowMs, head.deliveredArrivalMs);
-  return delta === null ? null : { planHash, base, delta, cursor, sinceMs };
-}
-
 /** Where the chain is cut: at the newest base, but for a few deltas. */
 export function predecessorsOf(
   head: Pick<Head, 'base' | 'collectBelow'>,
@@ -155,46 +153,6 @@ export function predecessorsOf(
   const after = first < 0 ? chain.length : first;
   const kept = chain.slice(Math.max(0, after - PREDECESSORS_BEFORE_BASE));
   return kept.filter(({ epoch }) => epoch >= head.collectBelow);
-}
-
-function nextHead(
-  { head, state, arrivalMs, closesGap }: CommitBasis,
-  delta: BlobReference,
-  base: BlobReference | null,
-  nowMs: number,
-  knobs: Knobs,
-): Head {
-  const { position } = state.progress;
-  const chainLength = base === null ? head.chainLength + 1 : 0;
-  const chainBytes = base === null ? head.chainBytes + delta.byteLength : 0;
-  const isMoved = movesDelivered(head, position);
-  const previous = decidePrevious(head, nowMs, knobs.rollbackGraceMs);
-  const retained =
-    base === null
-      ? { collectBelow: head.collectBelow, replayFrom: head.replayFrom, floor: head.floor }
-      : decideFloor(head, previous, nowMs, knobs.retentionGraceMs);
-  const resumes = head.status === 'RECOVERING' && comparePositions(position, head.delivered) >= 0;
-  return {
-    ...head,
-    ...retained,
-    status: resumes ? 'OPEN' : head.status,
-    epoch: head.epoch + 1,
-    revision: head.revision + 1,
-    nonce: delta.nonce,
-    ...standingOf(state.progress),
-    delivered: isMoved ? position : head.delivered,
-    deliveredArrivalMs: isMoved ? arrivalMs : head.deliveredArrivalMs,
-    closesGap: isMoved ? closesGap : head.closesGap,
-    entryCount: state.entryCount,
-    stateBytes: ((base ?? head.base)?.byteLength ?? 0) + chainBytes,
-    chainLength,
-    chainBytes,
-    base: base ?? head.base,
-    baseCursor: base === null ? head.baseCursor : position,
-    delta,
-    committedMs: nowMs,
-    previous,
-  };
 }
 
 async function writeBase(

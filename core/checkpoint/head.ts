@@ -7,14 +7,8 @@ import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { HEAD_BYTES_MAX } from '../limits.ts';
 import type { HashRange, HeadItem } from '../ports.ts';
-import { comparePositions, type Position, START, sortablePosition } from '../position.ts';
-import {
-  decodeCounts,
-  encodeCounts,
-  noRecords,
-  type RecordCounts,
-  totalRecords,
-} from '../state/counters.ts';
+import { comparePositions, type Position, sortablePosition } from '../position.ts';
+import { decodeCounts, encodeCounts, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 import { checkedPosition, type FoldProgress } from '../state/state-change.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
@@ -98,43 +92,6 @@ export interface Head {
   readonly previous: PreviousPlan | null;
 }
 
-/** The HEAD of a slice that has folded nothing: it begins at the oldest record of its shard. */
-export function firstHead(
-  identity: Pick<
-    Head,
-    'sliceId' | 'shardId' | 'range' | 'streamId' | 'planOrdinal' | 'planHash' | 'nonce'
-  >,
-): Head {
-  return {
-    ...identity,
-    status: 'OPEN',
-    timeline: 0,
-    epoch: 0,
-    generation: 0,
-    revision: 1,
-    cursor: START,
-    delivered: START,
-    deliveredArrivalMs: 0,
-    closesGap: false,
-    watermarkMs: Number.NEGATIVE_INFINITY,
-    digest: new Digest(),
-    counts: noRecords(),
-    partlyQuarantined: 0,
-    entryCount: 0,
-    stateBytes: 0,
-    chainLength: 0,
-    chainBytes: 0,
-    base: null,
-    baseCursor: START,
-    delta: null,
-    collectBelow: 0,
-    replayFrom: START,
-    floor: { epoch: 0, cursor: START, sinceMs: 0 },
-    committedMs: 0,
-    previous: null,
-  };
-}
-
 export function headItem(head: Head): HeadItem {
   assertHead(head);
   const body = sealEnvelope('TMHD', (writer) => encodeHead(head, writer));
@@ -158,9 +115,12 @@ export function parseHead(item: HeadItem): Head {
   return head;
 }
 
-type Standing = Pick<Head, 'cursor' | 'watermarkMs' | 'digest' | 'counts' | 'partlyQuarantined'>;
-
 /** What HEAD says of the fold that its epoch holds. */
+export type Standing = Pick<
+  Head,
+  'cursor' | 'watermarkMs' | 'digest' | 'counts' | 'partlyQuarantined'
+>;
+
 export function standingOf({
   position,
   watermarkMs,
@@ -213,27 +173,6 @@ function assertHead(head: Head): void {
 function oldestNeeded({ base, previous }: Head): number {
   const baseEpoch = base?.epoch ?? 0;
   return previous === null ? baseEpoch : Math.min(baseEpoch, previous.base?.epoch ?? 0);
-}
-
-/** What must hold between a HEAD and the one that replaces it: checked before each write. */
-export function assertSuccession(before: Head, after: Head): void {
-  assert(after.revision === before.revision + 1, 'revision-counts-writes');
-  assert(after.streamId === before.streamId, 'a-slice-is-of-one-stream');
-  assert(comparePositions(after.delivered, before.delivered) >= 0, 'delivered-never-goes-back');
-  const isMoved = comparePositions(after.delivered, before.delivered) > 0;
-  assert(isMoved || after.closesGap === before.closesGap, 'a-gap-is-marked-with-delivered');
-  assert(after.epoch === before.epoch || after.epoch === before.epoch + 1, 'epochs-are-dense');
-  assert(
-    after.timeline === before.timeline || after.timeline === before.timeline + 1,
-    'timelines-only-grow',
-  );
-  assert(after.generation >= before.generation, 'generations-only-grow');
-  assert(after.planOrdinal >= before.planOrdinal, 'plan-ordinals-only-grow');
-  assert(after.nonce !== before.nonce, 'each-write-has-its-nonce');
-  if (after.timeline !== before.timeline) return;
-  assert(comparePositions(after.cursor, before.cursor) >= 0, 'cursor-never-goes-back');
-  assert(after.digest.count >= before.digest.count, 'digest-only-grows');
-  assert(after.watermarkMs >= before.watermarkMs, 'watermark-only-grows');
 }
 
 const HASH_BYTES = 16;

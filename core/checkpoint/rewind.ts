@@ -5,7 +5,6 @@
  *   timeline 0   … 4 ── 5 ── 6 ── 7 = HEAD
  *                     └── timeline 1   8 = HEAD, RECOVERING
  */
-import { comparePositions } from '../position.ts';
 import { writeBlob } from './blobs.ts';
 import { type CommitPorts, predecessorsOf } from './commit.ts';
 import { encodeDelta } from './delta.ts';
@@ -13,6 +12,7 @@ import type { SoundEpoch } from './fallback.ts';
 import { type Head, type PreviousPlan, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import type { BlobReference } from './names.ts';
+import { rewinding } from './transitions.ts';
 
 export interface RewindTarget extends Pick<SoundEpoch, 'checkpoint' | 'base'> {
   readonly planOrdinal: number;
@@ -58,32 +58,17 @@ export async function rewind(
     image.encodeNoChange(),
   );
   const delta = await writeBlob(ports.blobs, sliceId, name, bytes);
-  const { position } = image.progress;
-  const sinceBase = kept.filter((reference) => reference.epoch > (base?.epoch ?? 0));
-  const chainBytes = [...sinceBase, delta].reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const next: Head = {
-    ...head,
-    status: comparePositions(position, head.delivered) < 0 ? 'RECOVERING' : head.status,
-    timeline,
-    epoch,
-    generation,
-    revision: head.revision + 1,
-    nonce: name.nonce,
-    planOrdinal,
-    planHash: image.plan.hash,
-    ...standingOf(image.progress),
+  const next = rewinding(head, {
+    standing: standingOf(image.progress),
     entryCount: image.entryCount,
-    stateBytes: (base?.byteLength ?? 0) + chainBytes,
-    chainLength: sinceBase.length + 1,
-    chainBytes,
     base,
     baseCursor,
-    delta,
-    // The pending floor may lie on the timeline that ends here.
-    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },
-    committedMs: nowMs,
+    sinceBase: [...kept.filter((reference) => reference.epoch > (base?.epoch ?? 0)), delta],
+    planOrdinal,
+    planHash: image.plan.hash,
     previous,
-  };
+    nowMs,
+  });
   const commit = await writeHead(head, next, ports.heads);
   if (commit.outcome === 'refused') return { outcome: 'refused' };
   return { outcome: 'applied', head: next, chain: [...kept, delta] };

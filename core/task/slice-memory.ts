@@ -10,12 +10,13 @@
  */
 import { assert } from '../assert.ts';
 import { beginSlice, planIsLost, recordBirth } from '../checkpoint/beginning.ts';
-import { type CommitPorts, leaving } from '../checkpoint/commit.ts';
+import type { CommitPorts } from '../checkpoint/commit.ts';
 import { soundEpochs } from '../checkpoint/fallback.ts';
-import { firstHead, type Head, type PreviousPlan, parseHead } from '../checkpoint/head.ts';
+import { type Head, type PreviousPlan, parseHead } from '../checkpoint/head.ts';
 import { sameBlob } from '../checkpoint/names.ts';
 import { advance, agreesWith, type Checkpoint, load, restore } from '../checkpoint/restore.ts';
 import { type RewindTarget, rewind } from '../checkpoint/rewind.ts';
+import { firstHead, leaving } from '../checkpoint/transitions.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault, HeldFault } from '../faults.ts';

@@ -50,7 +50,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   mutant(
     'the pending floor outlives its timeline',
     KEEPS,
-    'core/checkpoint/rewind.ts',
+    'core/checkpoint/transitions.ts',
     '    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },\n',
     '',
   ),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { leaving } from '../../../core/checkpoint/commit.ts';
 import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, isCollectable } from '../../../core/checkpoint/retention.ts';
+import { leaving } from '../../../core/checkpoint/transitions.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
 import { blobAt, runAt, someHead } from './blob-fixture.ts';
 

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FORMAT_VERSION } from '../../../core/bytes.ts';
-import {
-  assertSuccession,
-  firstHead,
-  type Head,
-  headItem,
-  parseHead,
-} from '../../../core/checkpoint/head.ts';
+import { type Head, headItem, parseHead } from '../../../core/checkpoint/head.ts';
+import { firstHead } from '../../../core/checkpoint/transitions.ts';
 import { crc32c } from '../../../core/crc32c.ts';
 import { CorruptStateFault, InvariantFault } from '../../../core/faults.ts';
 import { HEAD_BYTES_MAX } from '../../../core/limits.ts';
@@ -142,45 +137,5 @@ describe('HEAD', () => {
   ])('is never written against %s', (invariant, more) => {
     expect(() => headItem({ ...someHead, ...more })).toThrow(InvariantFault);
     expect(() => headItem({ ...someHead, ...more })).toThrow(invariant);
-  });
-});
-
-describe('the succession of HEADs', () => {
-  const next: Head = {
-    ...someHead,
-    epoch: 18,
-    revision: 41,
-    nonce: '0'.repeat(16),
-    cursor: someHead.delivered,
-  };
-
-  it.each<[string, Partial<Head>]>([
-    ['an epoch', {}],
-    ['a write that completes no epoch', { epoch: 17 }],
-    ['an epoch without new records', { cursor: someHead.cursor }],
-    [
-      'a new timeline that begins further back',
-      { timeline: 1, watermarkMs: -9, cursor: first.cursor },
-    ],
-  ])('takes %s', (_, more) => {
-    expect(() => assertSuccession(someHead, { ...next, ...more })).not.toThrow();
-  });
-
-  it.each<[string, Partial<Head>]>([
-    ['a-slice-is-of-one-stream', { streamId: '9'.repeat(16) }],
-    ['revision-counts-writes', { revision: 40 }],
-    ['revision-counts-writes', { revision: 42 }],
-    ['delivered-never-goes-back', { delivered: someHead.cursor }],
-    ['a-gap-is-marked-with-delivered', { closesGap: false }],
-    ['delivered-never-goes-back', { delivered: someHead.cursor, timeline: 1 }],
-    ['epochs-are-dense', { epoch: 19 }],
-    ['epochs-are-dense', { epoch: 16 }],
-    ['timelines-only-grow', { timeline: -1 }],
-    ['each-write-has-its-nonce', { nonce: someHead.nonce }],
-    ['cursor-never-goes-back', { cursor: first.cursor }],
-    ['digest-only-grows', { digest: new Digest(14) }],
-    ['watermark-only-grows', { watermarkMs: -1.6 }],
-  ])('keeps %s', (invariant, more) => {
-    expect(() => assertSuccession(someHead, { ...next, ...more })).toThrow(invariant);
   });
 });

@@ -4,8 +4,9 @@
  */
 import { MemoryPorts, STREAM_ID, WHOLE_RANGE } from '../../../adapters/memory/memory-ports.ts';
 import { Aggregator } from '../../../core/aggregator.ts';
-import { firstHead, headItem, parseHead } from '../../../core/checkpoint/head.ts';
+import { headItem, parseHead } from '../../../core/checkpoint/head.ts';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
+import { firstHead } from '../../../core/checkpoint/transitions.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
