@@ -79,13 +79,20 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'return !isSaved && mayHavePassed(head.committedMs, knobs.unsavedAgeMsMax, clock.nowMs());',
     'return !isSaved && mayHavePassed(head.committedMs, 1e15, clock.nowMs());',
   ),
+  mutant(
+    'an empty read makes the backlog of a recovery young',
+    'answered for a backlog that is too old',
+    'core/task/committer.ts',
+    "if (answer.outcome === 'records' && oldest === undefined) {",
+    "if (answer.outcome === 'records' && oldest === undefined) return;\n    if (false) {",
+  ),
   {
     ...mutant(
       'deliveries to a slice in recovery are answered for, however old its backlog',
       'answered for a backlog that is too old',
       'core/task/committer.ts',
-      'if (!isGone && isYoung) return;',
-      'if (!isGone && (isYoung || oldest !== undefined)) return;',
+      'isSurelyYoung(oldest.arrivalMs, recoveryBacklogMsMax, nowMs)',
+      'nowMs > recoveryBacklogMsMax',
     ),
     scenario: RECOVERY_WITHOUT_OWNER,
   },
