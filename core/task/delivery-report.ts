@@ -30,3 +30,10 @@ export interface DeliveryReport {
 
 /** `lost`: HEAD moved, and the invocation begins again. */
 export type Step = 'done' | 'lost';
+
+const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0, isUnfinished: false };
+
+export function newReport(): DeliveryReport {
+  const counts = { folded: 0, replayed: 0, restored: 0, commits: 0, refused: 0 };
+  return { ...counts, savedBytes: 0, quarantined: 0, late: 0, ...NOTHING };
+}

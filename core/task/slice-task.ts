@@ -17,7 +17,7 @@ import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../p
 import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
-import type { DeliveryReport, Step } from './delivery-report.ts';
+import { type DeliveryReport, newReport, type Step } from './delivery-report.ts';
 import { decideEntry } from './entry.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
 import { HeadHold } from './head-hold.ts';
@@ -377,13 +377,6 @@ export class SliceTask {
       if (!(fault instanceof TransientFault)) throw fault;
     }
   }
-}
-
-const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0, isUnfinished: false };
-
-function newReport(): DeliveryReport {
-  const counts = { folded: 0, replayed: 0, restored: 0, commits: 0, refused: 0 };
-  return { ...counts, savedBytes: 0, quarantined: 0, late: 0, ...NOTHING };
 }
 
 /** The batch by position, each record once. Lambda brings it so; a source that does not must not make a record look known. */
