@@ -108,7 +108,7 @@ module.exports = {
     {
       name: 'adapters-apart',
       comment:
-        'Adapters know nothing of each other: what they share is a port, or belongs to core/.',
+        'Adapters know nothing of each other: what they share is a port, belongs to core/, or lies beside their folders.',
       severity: 'error',
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/[^/]+/', pathNot: '^adapters/$1/' },

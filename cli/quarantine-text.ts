@@ -3,7 +3,20 @@
  * be wider than the terminal; and counts by reason.
  */
 import { printable } from './printable.ts';
-import { cutToWidth, formatTable, shortTime, type TableOptions, TERMINAL } from './table.ts';
+import {
+  cutToWidth,
+  formatTable,
+  numberText,
+  shortTime,
+  type TableOptions,
+  TERMINAL,
+} from './table.ts';
+
+/** Results that cannot be read: they may say that a record came back. */
+export interface DamagedRun {
+  readonly slice: string;
+  readonly epoch: number;
+}
 
 export interface QuarantinePage {
   readonly records: readonly {
@@ -17,6 +30,7 @@ export interface QuarantinePage {
     readonly data?: string;
   }[];
   readonly next: string | null;
+  readonly damaged?: readonly DamagedRun[];
 }
 
 export interface ReasonCount {
@@ -26,27 +40,25 @@ export interface ReasonCount {
   readonly last: string;
 }
 
-/** Where a terminal has no width. */
-const WIDTH_DEFAULT = 120;
-
 export function describePage(
-  { records, next }: QuarantinePage,
-  { width = WIDTH_DEFAULT }: TableOptions = TERMINAL,
+  { records, next, damaged }: QuarantinePage,
+  { width }: TableOptions = TERMINAL,
 ): string {
-  if (records.length === 0) return 'nothing in the quarantine is selected';
+  if (records.length === 0) return [NOTHING, ...damageLines(damaged)].join('\n');
   const isWhole = records.every(({ data }) => data !== undefined);
   const blocks = records.map(({ reason, arrival, shardId, id, detail = '', data = '' }) => {
     const contents = [...(detail === '' ? [] : [['why', detail]]), ['data', textOf(data)]];
     return [
       `${printable(reason)}  ${shortTime(arrival)}  ${printable(shardId)}`,
       ...(isWhole ? contents : []).map(([name = '', text = '']) =>
-        cutToWidth(`  ${name.padEnd(4)}  ${printable(text)}`, width),
+        fitted(`  ${name.padEnd(4)}  ${printable(text)}`, width),
       ),
       `  id    ${printable(id)}`,
     ].join('\n');
   });
   return [
     ...blocks,
+    ...damageLines(damaged),
     ...(isWhole ? [] : ['what they hold is shown by the admin URL: --admin-url']),
     ...(next === null
       ? []
@@ -69,8 +81,11 @@ export function addReasons(pages: readonly (readonly ReasonCount[])[]): ReasonCo
   return [...sums.values()].sort((a, b) => b.count - a.count);
 }
 
-export function describeReasons(reasons: readonly ReasonCount[]): string {
-  if (reasons.length === 0) return 'nothing in the quarantine is selected';
+export function describeReasons(
+  reasons: readonly ReasonCount[],
+  damaged: readonly DamagedRun[] = [],
+): string {
+  if (reasons.length === 0) return [NOTHING, ...damageLines(damaged)].join('\n');
   const rows = reasons.map(({ reason, count, first, last }) => [
     reason,
     count,
@@ -78,16 +93,34 @@ export function describeReasons(reasons: readonly ReasonCount[]): string {
     shortTime(last),
   ]);
   const table = formatTable(['reason', 'records', 'first arrival', 'last arrival'], rows, TERMINAL);
-  return `${table}\nlist some with --reason REASON`;
+  return [table, ...damageLines(damaged), 'list some with --reason REASON'].join('\n');
+}
+
+const NOTHING = 'nothing in the quarantine is selected';
+
+function damageLines(damaged: readonly DamagedRun[] = []): string[] {
+  if (damaged.length === 0) return [];
+  const runs = damaged.map(({ slice, epoch }) => `${printable(slice)} epoch ${epoch}`).join(', ');
+  return [
+    `warning: results cannot be read: ${runs}. Records that were redriven already may be among these`,
+  ];
 }
 
 function earlier(a: string, b: string): boolean {
   return Date.parse(a) < Date.parse(b);
 }
 
-/** No terminal shows more of it in one line. */
+/** What does not go to a terminal is not cut. */
+function fitted(line: string, width: number | undefined): string {
+  return width === undefined ? line : cutToWidth(line, width);
+}
+
+/** A record may have 1 MiB. */
 const BYTES_SHOWN = 4_096;
 
 function textOf(data: string): string {
-  return Buffer.from(data, 'base64').subarray(0, BYTES_SHOWN).toString('utf8');
+  const bytes = Buffer.from(data, 'base64');
+  const text = bytes.subarray(0, BYTES_SHOWN).toString('utf8');
+  const rest = bytes.length - BYTES_SHOWN;
+  return rest > 0 ? `${text}… and ${numberText(rest)} bytes more: --json has them` : text;
 }

@@ -110,12 +110,12 @@ export const TOKEN_LENGTH_MAX = 12 * KIB;
 export const SHARD_LIST_AGE_MS_MAX = 10_000;
 /** Records that one query may wait for (`after`). */
 export const AFTER_COUNT_MAX = 64;
-/** Records of one answer of the quarantine listing, and bytes of their data. */
+/** Records of one answer of the quarantine listing, and bytes of their data, which end it early. */
 export const QUARANTINE_LIMIT_MAX = 1_000;
 export const QUARANTINE_LIMIT_DEFAULT = 100;
+export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
 /** Records that one summary counts: it reads all that is known of them but their bytes. */
 export const QUARANTINE_SUMMARY_RECORDS_MAX = 10_000;
-export const QUARANTINE_ANSWER_BYTES_MAX = 2 * MIB;
 /** Age of the oldest record that a recovery has yet to replay, up to which deliveries to others are answered for. */
 export const RECOVERY_BACKLOG_MS_MAX = 60 * MINUTE_MS;
 /** Owners that die over one redrive request: its records may kill the owner that folds them. */

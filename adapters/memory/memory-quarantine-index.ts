@@ -11,7 +11,7 @@ import {
   type QuarantineSelection,
   quarantineId,
 } from '../../core/ports.ts';
-import { QuarantinePage } from '../../core/quarantine-page.ts';
+import { QuarantinePage } from '../quarantine-page.ts';
 import { copyBytes } from './stored-copy.ts';
 
 interface Kept {

@@ -4,6 +4,7 @@ import { wholeNumber } from '../option-values.ts';
 import { printableJson } from '../printable.ts';
 import {
   addReasons,
+  type DamagedRun,
   describePage,
   describeReasons,
   type QuarantinePage,
@@ -30,6 +31,7 @@ interface ListOptions extends QuarantineOptions {
 interface SummaryPage {
   readonly reasons: readonly ReasonCount[];
   readonly next: string | null;
+  readonly damaged?: readonly DamagedRun[];
 }
 
 export function quarantineCommand(): Command {
@@ -70,14 +72,18 @@ async function summarize(place: QueryPlace, options: ListOptions): Promise<void>
   }
   const query = new URLSearchParams({ ...selectionOf(options), summary: 'reason' });
   const pages: (readonly ReasonCount[])[] = [];
+  const damage = new Map<string, DamagedRun>();
   for (;;) {
-    const { reasons, next } = await callQueryApi<SummaryPage>(place, pathOf(query));
+    const { reasons, next, damaged = [] } = await callQueryApi<SummaryPage>(place, pathOf(query));
     pages.push(reasons);
+    for (const run of damaged) damage.set(`${run.slice} ${run.epoch}`, run);
     if (next === null) break;
     query.set('next', next);
   }
   const reasons = addReasons(pages);
-  console.log(options.json ? printableJson({ reasons }, 2) : describeReasons(reasons));
+  const damaged = [...damage.values()];
+  const answer = { reasons, ...(damaged.length === 0 ? {} : { damaged }) };
+  console.log(options.json ? printableJson(answer, 2) : describeReasons(reasons, damaged));
 }
 
 function pathOf(query: URLSearchParams): string {

@@ -114,15 +114,10 @@ export async function listQuarantine(
   zone: Zone,
 ): Promise<QuarantineList> {
   const records: ListedRecord[] = [];
-  const damage = new Map<string, DamagedRun>();
-  const note = (run: DamagedRun) => damage.set(`${run.slice} ${run.epoch}`, run);
-  const answer = (next: string | null) => ({
-    records,
-    next,
-    ...(damage.size === 0 ? {} : { damaged: [...damage.values()] }),
-  });
+  const damage = new Damage();
+  const answer = (next: string | null) => ({ records, next, ...damage.told() });
   let byteLength = 0;
-  for await (const record of quarantinedRecords(after, selection, sources, note)) {
+  for await (const record of quarantinedRecords(after, selection, sources, damage.note)) {
     const isFull =
       records.length === limit ||
       (records.length > 0 && byteLength + record.data.length > QUARANTINE_ANSWER_BYTES_MAX);
@@ -146,6 +141,8 @@ export interface QuarantineSummary {
   readonly reasons: readonly ReasonCount[];
   /** There are more records than one answer counts: the next one goes on there. */
   readonly next: string | null;
+  /** Runs that cannot be read: what they say of a record is not known, and records that came back may be counted. */
+  readonly damaged?: readonly DamagedRun[];
 }
 
 /** How many records wait for which reason. */
@@ -159,7 +156,8 @@ export async function summarizeQuarantine(
   let counted = 0;
   let last: string | null = null;
   let next: string | null = null;
-  for await (const place of quarantinedPlaces(after, selection, sources)) {
+  const damage = new Damage();
+  for await (const place of quarantinedPlaces(after, selection, sources, damage.note)) {
     if (counted === countMax) {
       next = nextOfChoice(last as string);
       break;
@@ -177,7 +175,20 @@ export async function summarizeQuarantine(
   const reasons = [...counts].map(([reason, { count, firstMs, lastMs }]) => {
     return { reason, count, first: zonedIsoTime(firstMs, zone), last: zonedIsoTime(lastMs, zone) };
   });
-  return { reasons: reasons.sort((a, b) => b.count - a.count), next };
+  return { reasons: reasons.sort((a, b) => b.count - a.count), next, ...damage.told() };
+}
+
+/** What one answer met of runs that cannot be read: each once. */
+class Damage {
+  readonly #runs = new Map<string, DamagedRun>();
+
+  readonly note = (run: DamagedRun): void => {
+    this.#runs.set(`${run.slice} ${run.epoch}`, run);
+  };
+
+  told(): { damaged?: readonly DamagedRun[] } {
+    return this.#runs.size === 0 ? {} : { damaged: [...this.#runs.values()] };
+  }
 }
 
 function listed(record: QuarantinedRecord, zone: Zone): ListedRecord {

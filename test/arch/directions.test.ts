@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
@@ -63,6 +64,17 @@ describe('the directions of imports', () => {
     const planted = new Set(PLANTED.map(([rule]) => rule));
     expect(rules.map((rule) => rule.name).filter((name) => !planted.has(name ?? ''))).toEqual([]);
   });
+});
+
+it('what lies at the top of core/ is common ground, and named as such, but for aggregator.ts', () => {
+  const top = readdirSync(`${ROOT}core`).filter((name) => name.endsWith('.ts'));
+  const others = top.filter((name) => name !== 'aggregator.ts');
+  const ground = new RegExp(String(rules.find(({ name }) => name === 'core-ground')?.from.path));
+  expect(others.filter((name) => !ground.test(`core/${name}`))).toEqual([]);
+  expect(ground.test('core/aggregator.ts')).toBe(false);
+  const architecture = readFileSync(`${ROOT}docs/architecture.md`, 'utf8');
+  const [, named = ''] = /^(.+?) {2,}the common ground$/m.exec(architecture) ?? [];
+  expect(named.split(' ')).toEqual(others.map((name) => name.replace('.ts', '')).sort());
 });
 
 async function cruiseTree(baseDir: string, paths: string[]): Promise<ICruiseResult> {

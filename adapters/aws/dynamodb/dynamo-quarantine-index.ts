@@ -23,7 +23,7 @@ import {
   quarantineId,
 } from '../../../core/ports.ts';
 import { comparePositions, sortablePosition } from '../../../core/position.ts';
-import { QuarantinePage } from '../../../core/quarantine-page.ts';
+import { QuarantinePage } from '../../quarantine-page.ts';
 import {
   dataOf,
   decodeEntries,

@@ -12,7 +12,7 @@ import {
   type QuarantineSelection,
   quarantineId,
 } from '../../../core/ports.ts';
-import { QuarantinePage } from '../../../core/quarantine-page.ts';
+import { QuarantinePage } from '../../quarantine-page.ts';
 import type { CheckpointDatabase } from './checkpoint-database.ts';
 
 const PLACE_COLUMNS = [

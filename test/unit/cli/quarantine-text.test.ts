@@ -29,6 +29,33 @@ describe('a page of the quarantine', () => {
     expect(lines[0]).toContain('2026-11-30T08:00:00+01:00');
   });
 
+  it('is whole where it goes to no terminal, up to what a person reads of one record', () => {
+    const detail = 'why '.repeat(100).trimEnd();
+    const pageOf = (text: string) => {
+      const data = Buffer.from(text).toString('base64');
+      return describePage({ records: [{ ...record, detail, data }], next: null }, {}).split('\n');
+    };
+    expect(pageOf('x'.repeat(4_096)).slice(1, 3)).toEqual([
+      `  why   ${detail}`,
+      `  data  ${'x'.repeat(4_096)}`,
+    ]);
+    expect(pageOf('x'.repeat(6_000))[2]).toMatch(
+      /^ {2}data {2}x{4096}… and 1,904 bytes more: --json/,
+    );
+  });
+
+  it('and counts name what cannot be read, once', () => {
+    const damaged = [{ slice: 'slice-0', epoch: 3 }];
+    const warning =
+      /^warning: results cannot be read: slice-0 epoch 3\. Records that were redriven/m;
+    expect(describePage({ records: [record], next: null, damaged })).toMatch(warning);
+    expect(describePage({ records: [], next: null, damaged })).toMatch(warning);
+    const counts = [{ reason: 'late', count: 2, first: record.arrival, last: record.arrival }];
+    expect(describeReasons(counts, damaged)).toMatch(warning);
+    expect(describeReasons([], damaged)).toMatch(warning);
+    expect(describeReasons(counts)).not.toContain('warning');
+  });
+
   it('of a query URL says where the rest is, and how to go on', () => {
     const text = describePage({ records: [record], next: 'abc' }, { width: 80 });
     expect(text).not.toContain('data');

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { RunReference } from '../../../core/checkpoint/manifest.ts';
+import { blobKey } from '../../../core/checkpoint/names.ts';
+import { load } from '../../../core/checkpoint/restore.ts';
 import { RunCache } from '../../../core/checkpoint/run-cache.ts';
 import { ALL_QUARANTINED, type QuarantineIndex, quarantineId } from '../../../core/ports.ts';
 import {
@@ -121,6 +124,28 @@ it('a summary of more than one answer counts goes on with next, and counts each 
     after = request.ok ? request.value.after : null;
   }
   expect(counted).toEqual([1, 1, 1, 1]);
+});
+
+it('a list and a summary name a run that they cannot read, and a summary that can names none', async () => {
+  const world = await worldWithBad();
+  for (const shard of [0, 1]) await world.checkpoint(shard);
+  const { blobs } = world.ports;
+  const head = await world.head(0);
+  const { manifest } = await load(plan, head, blobs);
+  const [run] = manifest.runs as [RunReference];
+  const store = run.place === 'item' ? blobs.items : blobs.objects;
+  const ask = (asking: Record<string, string>) =>
+    world.newQueries().quarantine(parametersOf(asking));
+  const before = await ask({ summary: 'reason' });
+  expect(before.ok && before.value).not.toHaveProperty('damaged');
+
+  await store.delete([blobKey(head.sliceId, run)]);
+  const damaged = [{ slice: head.sliceId, epoch: run.epoch }];
+  expect(await ask({ summary: 'reason' })).toEqual({
+    ok: true,
+    value: { ...(before.ok ? before.value : {}), damaged },
+  });
+  expect(await ask({})).toMatchObject({ ok: true, value: { damaged } });
 });
 
 describe('the quarantine listing', () => {

@@ -1,8 +1,8 @@
 /**
  * One answer of a quarantine's listing, as it fills up: bounded by a number of records and by the bytes of their data.
  */
-import { assert } from './assert.ts';
-import type { QuarantinedRecord } from './ports.ts';
+import { assert } from '../core/assert.ts';
+import type { QuarantinedRecord } from '../core/ports.ts';
 
 /** Of data, about: a page ends with the record that passes them. */
 const BYTES_MAX = 4 * 1024 * 1024;
