@@ -21,7 +21,6 @@ import {
   syncFolder,
 } from '../adapters/local/durable-files.ts';
 import { isFileError, localFault, withLocalFaults } from '../adapters/local/local-faults.ts';
-import { refuseTornStream } from '../adapters/local/stream/stream-home.ts';
 import { readBlob } from '../core/checkpoint/blobs.ts';
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
 import { restore } from '../core/checkpoint/restore.ts';
@@ -56,9 +55,8 @@ export async function backUpFolder(from: string, to: string): Promise<BackupRepo
   await refuseTarget(source, target);
   const isNew = await createFolder(target);
   try {
+    // No start of the copy would look any more: it has no home.
     refuseTornCopies(source);
-    // The copy has no home: no start would look any more.
-    refuseTornStream(join(source, 'stream.db'));
     copyDatabase(join(source, 'checkpoint.db'), join(target, 'checkpoint.db'), []);
     const objects = await copyObjects(join(source, 'objects'), join(target, 'objects'));
     const leaveHome = ['UPDATE stream SET home = NULL'];

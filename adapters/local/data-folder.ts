@@ -19,7 +19,7 @@ import { requireFormat } from '../../core/format-version.ts';
 import { refuseTornCopy } from './commit-number.ts';
 import { createFolder, isTemporary, replaceFile } from './durable-files.ts';
 import { isBusy, isFileError, localFault, withLocalFaultsAsync } from './local-faults.ts';
-import { refuseLostWal } from './stream/stream-home.ts';
+import { leaveHome, refuseTornStream } from './stream/stream-home.ts';
 
 /** Version of the folder's layout. A folder of another one is refused. */
 const FORMAT_VERSION = 3;
@@ -131,8 +131,8 @@ export async function openDataFolder(request: DataFolderRequest): Promise<DataFo
  * called before anything opens one of them.
  */
 export function refuseTornCopies(path: string): void {
-  refuseLostWal(join(path, STREAM_FILE));
-  for (const name of [STREAM_FILE, CHECKPOINT_FILE]) refuseTornCopy(join(path, name));
+  refuseTornStream(join(path, STREAM_FILE));
+  refuseTornCopy(join(path, CHECKPOINT_FILE));
 }
 
 async function makeFolder(path: string): Promise<void> {
@@ -195,6 +195,8 @@ async function refuseOpenElsewhere(path: string): Promise<void> {
   try {
     stream.exec('PRAGMA locking_mode = EXCLUSIVE');
     stream.prepare('SELECT count(*) FROM sqlite_schema').get();
+    // A process that was killed has not left it, and a start that is refused does not settle it.
+    leaveHome(stream);
   } catch (error) {
     // Anything else that is wrong with it is named by those who open it to use it.
     if (isBusy(error)) throw await inUse(path, error);

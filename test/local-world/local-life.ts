@@ -3,6 +3,7 @@
  * with connections of its own, and can be killed at any call.
  */
 import { join } from 'node:path';
+import { refuseTornCopies } from '../../adapters/local/data-folder.ts';
 import { LocalCheckpointStore } from '../../adapters/local/store/local-checkpoint-store.ts';
 import { LocalPlanRegistry } from '../../adapters/local/store/local-plan-registry.ts';
 import { Aggregator } from '../../core/aggregator.ts';
@@ -46,6 +47,7 @@ export class LocalLife {
       checkpointPath: join(path, 'checkpoint.db'),
       objectsPath: join(path, 'objects'),
     };
+    refuseTornCopies(path);
     const stores = await openFolderStores(paths, {
       name: plan.stream,
       clock: process.clock,

@@ -22,7 +22,7 @@ import { Random } from '../../simulation/random.ts';
 import { differenceOfAnswer } from '../../simulation/reader-check.ts';
 import type { SimShard } from '../../simulation/sim-stream.ts';
 import { smallPlan, smallRecords } from '../../simulation/small-pipeline.ts';
-import { type Copy, expectedFault, MIXES, type Mix, mixFiles } from './file-mix.ts';
+import { type Copy, expectedFault, isPointless, MIXES, type Mix, mixFiles } from './file-mix.ts';
 import { Killed, type LifeOptions, LocalLife } from './local-life.ts';
 
 const EPOCH_MS = 1_760_000_000_000;
@@ -44,6 +44,8 @@ export class LocalWorld {
   readonly #copies: Copy[] = [];
   #life: LocalLife | null = null;
   #lives = 0;
+  /** How often files were put back, or lost. */
+  #history = 0;
   #nowMs = 0;
   #failure: string | null = null;
   /** Where to go back to once what was lost is found to be needed. */
@@ -237,7 +239,7 @@ export class LocalWorld {
   #copyTo(path: string): Copy {
     cpSync(this.#current().path, path, { recursive: true });
     const logs = this.#shards.map(({ log }) => [...log]);
-    return { path, logs, beforeLoss: this.#beforeLoss };
+    return { path, history: this.#history, logs, beforeLoss: this.#beforeLoss };
   }
 
   /** The process ends, well or by SIGKILL: then nothing but what is in the files at this moment stays. */
@@ -254,12 +256,12 @@ export class LocalWorld {
   /** A start from files that may not belong together. */
   async #mix(mix: Mix): Promise<void> {
     const copy = this.#copies.length > 0 ? this.#random.pick(this.#copies) : null;
-    if (copy === null && mix.startsWith('older')) return;
     const before = this.#copyTo(join(this.#root, `before-${++this.#lives}`));
+    if (isPointless(mix, copy, before)) return;
     const { path } = this.#current();
     const expected = await expectedFault(mix, copy, this.#current(), this.#shards);
     this.#current().close();
-    mixFiles(mix, path, copy, this.#random);
+    mixFiles(mix, path, { copy, now: before }, this.#random);
     this.#tell(`start with ${mix}`);
     try {
       await this.#open(path);
@@ -270,6 +272,7 @@ export class LocalWorld {
       return this.#putBack(before);
     }
     if (expected !== null) return this.#fail(`${mix} was not refused`);
+    this.#history++;
     if (mix === 'older folder' || mix === 'older stream') this.#setLogs(copy as Copy);
     if (mix === 'older folder') this.#beforeLoss = (copy as Copy).beforeLoss;
     await this.#lookAnew();
@@ -285,6 +288,7 @@ export class LocalWorld {
   async #putBack(before: Copy): Promise<void> {
     const path = join(this.#root, `life-${++this.#lives}`);
     cpSync(before.path, path, { recursive: true });
+    this.#history++;
     this.#setLogs(before);
     this.#beforeLoss = before.beforeLoss;
     this.#tell('put back');

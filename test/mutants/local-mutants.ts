@@ -16,6 +16,13 @@ export const LOCAL_MUTANTS: readonly Mutant[] = [
     'return source.readAfter(shardId, delivered, 1);',
     'return null;',
   ),
+  local(
+    'a file and a log of different moments are taken for one',
+    'torn stream was not refused|torn checkpoints was not refused|torn stream: |torn checkpoints: ',
+    'adapters/local/commit-number.ts',
+    'if (log.first > after.number + 1) {',
+    'if (log.first < 0) {',
+  ),
   {
     name: 'the checkpoints of another stream are taken',
     world: 'local',

@@ -110,8 +110,8 @@ export class LocalStream {
   #files: readonly FileIdentity[] = [];
 
   /**
-   * Opens the stream in a file, or creates it there. Throws an `Error` if the file holds another stream,
-   * `NewerFormatFault`, `CorruptStateFault` or `TransientFault`.
+   * Opens the stream in a file, which `refuseTornStream` has passed, or creates it there. Throws an `Error` if the file holds
+   * another stream, `NewerFormatFault`, `CorruptStateFault` or `TransientFault`.
    */
   static open(options: LocalStreamOptions): LocalStream {
     const { path, name, shardCount, clock } = options;

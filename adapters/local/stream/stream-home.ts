@@ -1,51 +1,43 @@
 /**
  * Whether a stream's file is a copy that was made while a process had it open. While it is open, the file itself holds its
  * own number in the file system (its *home*): a copy has another number. A copy made by `tidemark backup`, or of a stream
- * that was closed, has no home.
+ * that was closed, has no home. Each connection that writes must leave the home before it is closed, since its WAL goes then:
+ * otherwise a copy that is whole would look like one that lost its WAL.
  *
  * - A copy of an open file without its WAL, or with an empty one, lacks the newest records, and nothing else shows it: refused.
  *   The WAL of an open stream is never empty.
  * - One with a WAL of another moment is refused by the numbers of their commits (`commit-number.ts`).
  * - What is left is a file that was copied while SQLite wrote into it: pages, ordinals and the count of all records are
- *   looked at, once. A page that holds nothing but a part of one record's data would pass.
+ *   looked at. A page that holds nothing but a part of one record's data would pass.
  */
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { CorruptStateFault } from '../../../core/faults.ts';
-import { COPY_HINT, NEXT_NUMBER, torn, withoutLog } from '../commit-number.ts';
+import { COPY_HINT, NEXT_NUMBER, refuseTornCopy, torn, withoutLog } from '../commit-number.ts';
 import { FileIdentity } from '../file-identity.ts';
 import { withLocalFaults } from '../local-faults.ts';
 import { openForReading, recordsTable } from './stream-database.ts';
 
-/** Before any connection is opened, since that may take the WAL in. Throws `CorruptStateFault`. */
-export function refuseLostWal(path: string): void {
-  const home = withoutLog(path, readHome);
-  if (home === null || home === FileIdentity.of(path)?.inode) return;
-  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null;
-  if (size !== null && size > 0) return;
-  const how = size === null ? 'without' : 'with an empty';
-  throw new CorruptStateFault(
-    `${path} is a copy that was made while the stream was in use, ${how} ${path}-wal: the newest records are missing`,
-    { hint: COPY_HINT },
-  );
-}
-
-/** What `settleHome` would refuse, for one that only reads. Throws `CorruptStateFault`. */
+/**
+ * Throws `CorruptStateFault` if the file is a copy of several moments. To be called before a connection that writes is opened:
+ * closing that one takes the WAL in, and removes it.
+ */
 export function refuseTornStream(path: string): void {
+  refuseTornCopy(path);
+  const home = withoutLog(path, readHome);
+  if (home === null || home === inodeOf(path)) return;
+  refuseLostWal(path);
   const database = openForReading(path);
   try {
-    const inode = FileIdentity.of(path)?.inode ?? null;
-    withLocalFaults(path, 'look at the stream', () => refuseIfTorn(database, path, inode));
+    withLocalFaults(path, 'look at the stream', () => refuseMixture(database, path));
   } finally {
     database.close();
   }
 }
 
-/** The file is open from now on. Throws `CorruptStateFault` if it is a copy of two moments. */
+/** The file, which is not torn, is open from now on. */
 export function settleHome(database: DatabaseSync, path: string): void {
-  const inode = FileIdentity.of(path)?.inode ?? null;
-  refuseIfTorn(database, path, inode);
-  writeHome(database, inode);
+  writeHome(database, inodeOf(path));
   // Into the file itself: a copy without the WAL has it too.
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   // So that the WAL is not empty from now on.
@@ -54,7 +46,7 @@ export function settleHome(database: DatabaseSync, path: string): void {
 
 /** It is about to be closed: what is copied from now on is whole. */
 export function leaveHome(database: DatabaseSync): void {
-  writeHome(database, null);
+  if (readHome(database) !== null) writeHome(database, null);
 }
 
 function readHome(database: DatabaseSync): string | null {
@@ -68,10 +60,17 @@ function writeHome(database: DatabaseSync, home: string | null): void {
   database.exec(`UPDATE commits SET ${NEXT_NUMBER}; COMMIT`);
 }
 
-/** Nothing is to be seen in a file that is at home, or was closed. */
-function refuseIfTorn(database: DatabaseSync, path: string, inode: string | null): void {
-  const home = readHome(database);
-  if (home === null || home === inode) return;
+function refuseLostWal(path: string): void {
+  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null;
+  if (size !== null && size > 0) return;
+  const how = size === null ? 'without' : 'with an empty';
+  throw new CorruptStateFault(
+    `${path} is a copy that was made while the stream was in use, ${how} ${path}-wal: the newest records are missing`,
+    { hint: COPY_HINT },
+  );
+}
+
+function refuseMixture(database: DatabaseSync, path: string): void {
   const found = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
   if (found !== 'ok') throw torn(path, String(found));
   const shards = database.prepare('SELECT shard, first_ordinal AS first FROM shards').all();
@@ -89,4 +88,8 @@ function refuseIfTorn(database: DatabaseSync, path: string, inode: string | null
   if (counted !== appended) {
     throw torn(path, `${counted} records were appended, and it shows ${appended}`);
   }
+}
+
+function inodeOf(path: string): string | null {
+  return FileIdentity.of(path)?.inode ?? null;
 }

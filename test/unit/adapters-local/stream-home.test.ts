@@ -3,9 +3,8 @@ import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { refuseTornCopy } from '../../../adapters/local/commit-number.ts';
 import type { LocalStream } from '../../../adapters/local/stream/local-stream.ts';
-import { refuseLostWal } from '../../../adapters/local/stream/stream-home.ts';
+import { refuseTornStream } from '../../../adapters/local/stream/stream-home.ts';
 import { entry, openStream, SHARD_0, SHARD_1, streamPath } from './stream-fixture.ts';
 
 const FIRST_HASH = '0';
@@ -52,17 +51,21 @@ async function overtaken(change: string): Promise<string> {
     () => {},
     (stream) => fill(stream, FIRST_HASH, 1),
   );
+  const changed = streamPath();
+  mkdirSync(dirname(changed), { recursive: true });
   const database = new DatabaseSync(copy);
   database.exec(change);
+  // Closing it takes the WAL in.
+  for (const end of ['', '-wal']) copyFileSync(copy + end, changed + end);
   database.close();
-  return copy;
+  return changed;
 }
 
 const trim = (stream: LocalStream, shardId: string, sequenceNumber = '') =>
   stream.trimBefore(shardId, { sequenceNumber, subSequence: 0 });
 /** As the data folder does: what is of two moments must be refused before SQLite opens it. */
 const open = (path: string) => {
-  refuseTornCopy(path);
+  refuseTornStream(path);
   return openStream({ path, shardCount: 2 });
 };
 const OF_TWO_MOMENTS = /parts are of different moments/;
@@ -129,7 +132,7 @@ describe('a copy of two moments', () => {
     mkdirSync(dirname(copy), { recursive: true });
     copyFileSync(path, copy);
     writeFileSync(`${copy}-wal`, '');
-    expect(() => refuseLostWal(copy)).toThrow(/with an empty \S+-wal: the newest records/);
+    expect(() => refuseTornStream(copy)).toThrow(/with an empty \S+-wal: the newest records/);
     // The WAL of a stream that is open never is, not even of one that nothing was appended to.
     open(fresh);
     expect(statSync(`${fresh}-wal`).size).toBeGreaterThan(0);
@@ -162,8 +165,7 @@ describe('a copy of two moments', () => {
     for (let round = 0; round < 20; round++) {
       fill(stream, round % 2 === 0 ? FIRST_HASH : LAST_HASH, 5);
       if (round % 3 === 0) takeWalIn(path);
-      refuseTornCopy(path);
-      refuseLostWal(path);
+      refuseTornStream(path);
     }
   });
 });
