@@ -184,7 +184,10 @@ async function showRows() {
   // Another view was chosen meanwhile: its answer is on its way.
   if (view !== element('view').value || order !== element('order').value) return;
   const standing = answer.complete ? 'complete' : 'not complete yet';
-  element('as-of').textContent = `watermark ${time(answer.watermark)}, ${standing}`;
+  const besides = answer.quarantined
+    ? `, ${answer.quarantined} records in the quarantine are not in it`
+    : '';
+  element('as-of').textContent = `watermark ${time(answer.watermark)}, ${standing}${besides}`;
   const definition = views.find(({ name }) => name === view);
   const keys = definition.groupBy;
   const values = valueColumns(definition);

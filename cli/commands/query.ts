@@ -39,6 +39,7 @@ interface ViewAnswer {
   readonly view: string;
   readonly watermark: string | null;
   readonly complete: boolean;
+  readonly quarantined?: number;
   readonly streamFault?: string;
   readonly wholeSince?: Readonly<Record<string, string | null>>;
   readonly reached: boolean;
@@ -130,7 +131,7 @@ function describeAnswer(answer: ViewAnswer): string {
   const [first] = answer.rows;
   const state = answer.complete ? 'complete' : 'not complete yet';
   const watermark = answer.watermark === null ? 'none' : shortTime(answer.watermark);
-  const heading = `${answer.view}: as of watermark ${watermark}, ${state}`;
+  const heading = `${answer.view}: as of watermark ${watermark}, ${state}${besides(answer)}`;
   if (first === undefined) return `${heading}\nno rows`;
   const keys = Object.keys(first.key);
   const values = valueColumns(first);
@@ -145,6 +146,12 @@ function describeAnswer(answer: ViewAnswer): string {
   const more =
     answer.next === null ? [] : [`for the next page add to this command: --next ${answer.next}`];
   return [heading, table, ...wholeLines(answer), ...more].join('\n');
+}
+
+function besides({ quarantined = 0 }: ViewAnswer): string {
+  if (quarantined === 0) return '';
+  const records = quarantined === 1 ? 'record' : 'records';
+  return `, without what ${quarantined.toLocaleString('en-US')} ${records} in the quarantine would add`;
 }
 
 /** What the marks of partial values mean. */

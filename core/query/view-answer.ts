@@ -45,7 +45,12 @@ export interface ViewAnswer {
   /** Why the stream did not say that, or what a shard under `waiting` holds; on the first page, where it gave a reason. */
   readonly streamFault?: string;
   /**
-   * No record is known to be missing, those of `after` are in, no slice is being recovered or opened, and what has windows is
+   * Records of the pipeline that were quarantined, by all views or by some, and have not come back, purged ones too: what of
+   * them belongs to these rows is not in them, whatever `complete` says. There only if there are some.
+   */
+  readonly quarantined?: number;
+  /**
+   * No record that was taken is missing, those of `after` are in, no slice is being recovered or opened, and what has windows is
    * closed: every row of this answer, and every window that begins before `end` where that was asked; and the view with all of
    * its aggregates was there when they began. Without windows nothing has to close.
    */
@@ -92,6 +97,7 @@ export function viewAnswer(
   const last = page.rows[rows.length - 1]?.position;
   const hasMore = page.hasMore || rows.length < page.rows.length;
   const reached = hasReached(request, snapshot);
+  const quarantined = quarantinedIn(snapshot);
   return {
     view: view.name,
     zone: plan.zone,
@@ -106,6 +112,7 @@ export function viewAnswer(
       page.damaged.length === 0 &&
       isCovered(request, windows, Math.max(...wholeFromMs)) &&
       isClosed(request, rows, windows, snapshot),
+    ...(quarantined === 0 ? {} : { quarantined }),
     ...(begun.length === 0
       ? {}
       : {
@@ -173,6 +180,13 @@ function wholeFrom({ view, viewIndex }: ViewRequest, { parts }: Snapshot): numbe
     const from = lives.map((columns) => columns[column]?.coveredFromMs ?? Number.POSITIVE_INFINITY);
     return Math.max(Number.NEGATIVE_INFINITY, ...from);
   });
+}
+
+function quarantinedIn({ parts }: Snapshot): number {
+  return parts.reduce((sum, { checkpoint }) => {
+    const { counts, partlyQuarantined } = checkpoint.image.progress;
+    return sum + counts.quarantined + partlyQuarantined;
+  }, 0);
 }
 
 /** Every slice has had the view with all of its aggregates since before the first window that is asked for. */

@@ -279,6 +279,13 @@ describe('the answer of a view', () => {
     expect(after.rows[0]?.revision).toBeGreaterThan(before.rows[0]?.revision as number);
   });
 
+  it('says how many records of the pipeline wait in the quarantine, if any', async () => {
+    expect(await answerOf(world.queries, 'by_origin')).not.toHaveProperty('quarantined');
+    await world.deliver(0, 'no JSON');
+    await world.deliver(1, '{"broken', '[]');
+    expect(await answerOf(world.queries, 'by_origin')).toMatchObject({ quarantined: 3 });
+  });
+
   it('has no rows, no watermark and no error before the first record', async () => {
     const answer = await answerOf(new QueryWorld().queries, 'by_origin');
     expect(answer).toEqual({
