@@ -5,7 +5,8 @@
  * otherwise a copy that is whole would look like one that lost its WAL.
  *
  * - A copy of an open file without its WAL, or with an empty one, lacks the newest records, and nothing else shows it: refused.
- *   The WAL of an open stream is never empty.
+ *   The WAL of an open stream is never empty, but for a moment while it is opened. Without a WAL the home proves nothing: a copy
+ *   that is put back over the file has its number.
  * - One with a WAL of another moment is refused by the numbers of their commits (`commit-number.ts`).
  * - What is left is a file that was copied while SQLite wrote into it: pages, ordinals and the count of all records are
  *   looked at. A page that holds nothing but a part of one record's data would pass.
@@ -25,8 +26,9 @@ import { openForReading, recordsTable } from './stream-database.ts';
 export function refuseTornStream(path: string): void {
   refuseTornCopy(path);
   const home = withoutLog(path, readHome);
-  if (home === null || home === inodeOf(path)) return;
-  refuseLostWal(path);
+  if (home === null) return;
+  refuseLostWal(path, home === inodeOf(path));
+  if (home === inodeOf(path)) return;
   const database = openForReading(path);
   try {
     withLocalFaults(path, 'look at the stream', () => refuseMixture(database, path));
@@ -60,13 +62,17 @@ function writeHome(database: DatabaseSync, home: string | null): void {
   database.exec(`UPDATE commits SET ${NEXT_NUMBER}; COMMIT`);
 }
 
-function refuseLostWal(path: string): void {
+function refuseLostWal(path: string, isAtHome: boolean): void {
   const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null;
-  if (size !== null && size > 0) return;
+  if (size !== null && (size > 0 || isAtHome)) return;
   const how = size === null ? 'without' : 'with an empty';
+  // A shell that closes the file of a killed process takes the WAL in and removes it.
+  const shell = isAtHome
+    ? '; if nothing was put back and only another SQLite program has opened it since `tidemark dev` was killed, nothing is missing: run UPDATE stream SET home = NULL in it'
+    : '';
   throw new CorruptStateFault(
     `${path} is a copy that was made while the stream was in use, ${how} ${path}-wal: the newest records are missing`,
-    { hint: COPY_HINT },
+    { hint: `${COPY_HINT}${shell}` },
   );
 }
 

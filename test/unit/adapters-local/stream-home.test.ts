@@ -1,5 +1,5 @@
 /** Copies of a stream that is in use, of two moments, which SQLite itself may take for sound. */
-import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -145,6 +145,22 @@ describe('a copy of two moments', () => {
   ])('is refused where SQLite was writing meanwhile: %s', async (_, change) => {
     const copy = await overtaken(change);
     expect(() => open(copy)).toThrow(OF_TWO_MOMENTS);
+  });
+
+  it('is refused where it was put back over the file itself, without its WAL', () => {
+    const [path, copy] = [streamPath(), streamPath()];
+    const stream = openStream({ path, shardCount: 2 });
+    fill(stream, FIRST_HASH, 9);
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(path, copy);
+    // As a process leaves it that is killed: the file at its home, and its WAL.
+    fill(stream, FIRST_HASH, 9);
+    const wal = readFileSync(`${path}-wal`);
+    stream.close();
+    copyFileSync(copy, path);
+    expect(() => open(path)).toThrow(/without .*-wal: the newest records are missing/);
+    writeFileSync(`${path}-wal`, wal);
+    expect(() => open(path)).not.toThrow();
   });
 
   it('of one moment goes on', async () => {

@@ -1,4 +1,12 @@
-import { cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -124,7 +132,10 @@ describe('a copy of a folder in use, file by file', () => {
     const database = new DatabaseSync(join(killed, 'stream.db'));
     const inode = String(statSync(join(killed, 'stream.db'), { bigint: true }).ino);
     database.prepare('UPDATE stream SET home = ?').run(inode);
+    // Closing it takes the WAL in; a process that is killed leaves it.
+    const wal = readFileSync(join(killed, 'stream.db-wal'));
     database.close();
+    writeFileSync(join(killed, 'stream.db-wal'), wal);
     const other = openDataFolder({ path: killed, pipelineName: 'other' });
     await expect(other).rejects.toMatchObject({ problem: 'other-pipeline' });
     cpSync(killed, to, { recursive: true });
