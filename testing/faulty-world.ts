@@ -24,11 +24,12 @@ export async function observeFaults(
   const from = new Random(`slice ${seed}`).below(records.length - count + 1);
   const generator = () => {
     let next = from;
-    return () => records[next++] as TimedRecord;
+    // The world asks for a few more at its end: producers then send the first ones again.
+    return () => records[next++ % records.length] as TimedRecord;
   };
   const scenario = { ...drawn, records: count };
   const { failure } = await simulateSeed({ plan, records: generator, seed, scenario });
   if (failure === null) return [];
-  const detail = `${failure.kind}: ${failure.detail.split('\n', 1)[0]}`;
+  const detail = `${failure.kind}: ${failure.detail.split('\n', 1)[0]?.replace(/\.+$/, '')}`;
   return [brokenPromise(detail, seed)];
 }

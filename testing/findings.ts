@@ -165,7 +165,7 @@ function explain(
       };
     case 'promise-broken':
       return {
-        why: `Tidemark broke a promise${view === null ? '' : ` in ${view}`}: ${detail}`,
+        why: `Tidemark gave a wrong answer or failed${view === null ? '' : ` in ${view}`}: ${detail}`,
         advice: 'this is a bug of Tidemark: please report it with the seed',
       };
   }

@@ -58,19 +58,26 @@ async function tryRecords(plan: Plan, path: string, options: RecordOptions): Pro
     plan,
     path,
     readingOf(options, plan, (text) => console.error(text)),
+    Date.now(),
   );
 }
 
-function describeTrial({ records, file, refused, hints }: RecordTrial): string {
+export function describeTrial({ records, file, refused, hints }: RecordTrial): string {
+  if (records === 0) return `${file} has no records: nothing was tried`;
   const bad = refused.reduce((sum, { records: count }) => sum + count, 0);
   return [
-    `${file}: ${bad === 0 ? 'all' : records - bad} of the first ${records} records can be counted`,
+    `${file}: ${countedText(records, bad)}`,
     ...refused.map(
       ({ reason, records: count, unit, number, detail }) =>
         `  ${reason}: ${count}, the first on ${unit} ${number}: ${detail}`,
     ),
     ...hints.map(({ text }) => `  warning: ${text}`),
   ].join('\n');
+}
+
+function countedText(records: number, bad: number): string {
+  if (records === 1) return `the first record ${bad === 0 ? 'can' : 'cannot'} be counted`;
+  return `${bad === 0 ? 'all' : records - bad} of the first ${records} records can be counted`;
 }
 
 function describePlan(plan: Plan, path: string): string {

@@ -11,6 +11,8 @@ import {
   type RecordOptions,
   readingOf,
 } from '../record-options.ts';
+import { shown } from '../records/byte-source.ts';
+import { RecordFileError } from '../records/file-record.ts';
 
 interface SimulateCommandOptions extends RecordOptions {
   readonly pipeline: string;
@@ -81,6 +83,9 @@ async function run(options: SimulateCommandOptions): Promise<void> {
     isWhole = records.length < options.limit;
     if (!isWhole) break;
     records.push(data);
+  }
+  if (records.length === 0) {
+    throw new RecordFileError(`${shown(options.records)} has no records: nothing was simulated`);
   }
   const { seed, delay: delays, retries: resent, key } = options;
   const simulated: SimulateOptions = {

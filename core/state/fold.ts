@@ -6,19 +6,15 @@
  */
 import { assert } from '../assert.ts';
 import type { BadRecord, RecordDecoder, RecordFields } from '../decode/record-decoder.ts';
-import { formatDuration } from '../definition/duration.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { hashText } from '../hash.ts';
-import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX, REDRIVEN_AHEAD_MS_MAX } from '../limits.ts';
+import { REDRIVEN_AHEAD_MS_MAX } from '../limits.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
-import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import type { WindowAssigner } from '../time/window.ts';
-import { Zone } from '../time/zone.ts';
-import { zonedText } from '../time/zoned-time.ts';
 import type { RecordClass } from './counters.ts';
 import { digestSeed } from './digest.ts';
-import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
+import { groupMapKey } from './group-key.ts';
 import { afterHeartbeat, afterRecord, isHeartbeat } from './heartbeat.ts';
 import type { LedgerStanding } from './ledger-standing.ts';
 import type { Overlay } from './overlay.ts';
@@ -28,32 +24,24 @@ import {
   ledgerNameOf,
   waitsForView,
 } from './quarantine-ledger.ts';
+import { RecordCheck, selects } from './record-check.ts';
 import type { SliceImage } from './slice-image.ts';
 import type { ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
-/** A value's bytes in a group key are at most this many times its bytes in a record. */
-const KEY_GROWTH_MAX = 10;
-
 export class RecordFold {
   readonly #plan: Plan;
-  readonly #decoder: RecordDecoder;
+  readonly #check: RecordCheck;
   readonly #digestSeed: number;
-  readonly #zone: Zone;
-  readonly #fields: RecordFields = {
-    timeMs: null,
-    isTimeNumber: false,
-    category: null,
-    dedupeId: null,
-    values: [],
-  };
+  /** Of the record that was judged last. */
+  readonly #fields: RecordFields;
   readonly #dedupeId = new Uint32Array(4);
 
   constructor(plan: Plan, decoder: RecordDecoder, shardId: string) {
     this.#plan = plan;
-    this.#decoder = decoder;
+    this.#check = new RecordCheck(plan, decoder);
     this.#digestSeed = digestSeed(shardId);
-    this.#zone = new Zone(plan.zone);
+    this.#fields = this.#check.fields;
   }
 
   /** Folds the record that follows the overlay's position. With `condemned` it is quarantined unread. */
@@ -85,7 +73,7 @@ export class RecordFold {
     image: SliceImage,
     overlay: Overlay,
   ): BadRecord | null {
-    const bad = this.#decode(record);
+    const bad = this.#check.judge(record);
     if (bad !== null) return bad;
     const timeMs = this.#fields.timeMs ?? record.arrivalMs;
     const { progress } = overlay;
@@ -97,7 +85,7 @@ export class RecordFold {
     const names = ledgerNames(image);
     for (let index = 0; !isDuplicate && index < this.#plan.views.length; index++) {
       const view = this.#plan.views[index] as ViewPlan;
-      if (!this.#selects(view)) continue;
+      if (!selects(view, this.#fields)) continue;
       if (!waiting.includes(null) && !waitsForView(waiting, index, names)) continue;
       const window = image.windows[index] as WindowAssigner;
       const startMs = window.startOf(timeMs);
@@ -138,70 +126,10 @@ export class RecordFold {
     }
     progress.shardTime = afterRecord(progress.shardTime, record.arrivalMs);
     if (condemned !== null) return quarantine(record, condemned, overlay);
-    const bad = this.#decode(record);
+    const bad = this.#check.judge(record);
     return bad === null
       ? this.#foldSound(record, image, overlay)
       : quarantine(record, bad, overlay);
-  }
-
-  #decode(record: StreamRecord): BadRecord | null {
-    const byteLength = record.data.length;
-    if (byteLength > FOLDED_RECORD_BYTES_MAX) {
-      const detail = `${byteLength} bytes, at most ${FOLDED_RECORD_BYTES_MAX} are folded`;
-      return { reason: 'record-too-large', detail };
-    }
-    const bad = this.#decoder.decode(record.data, this.#fields);
-    if (bad !== null) return bad;
-    const unlikely = this.#unlikelyTime(record);
-    if (unlikely !== null) return unlikely;
-    // No key can be too large in a record that is small itself.
-    if (byteLength * KEY_GROWTH_MAX <= GROUP_KEY_BYTES_MAX) return null;
-    return this.#oversizedKey();
-  }
-
-  #unlikelyTime({ arrivalMs }: StreamRecord): BadRecord | null {
-    const { skewMs, earliestMs } = this.#plan;
-    const { timeMs } = this.#fields;
-    if (timeMs === null) return null;
-    if (skewMs !== null && timeMs > arrivalMs + skewMs) {
-      const ahead = `${this.#timeText(timeMs)}, ${formatDuration(timeMs - arrivalMs)} after its arrival`;
-      const detail = `${ahead}; at most ${formatDuration(skewMs)} (time.skew) is allowed${this.#unitHint(timeMs)}`;
-      return { reason: 'too-far-in-the-future', detail };
-    }
-    if (earliestMs !== null && timeMs < earliestMs) {
-      const early = `${this.#timeText(timeMs)}, before ${zonedText(earliestMs, this.#zone)} (time.earliest)`;
-      return { reason: 'too-far-in-the-past', detail: `${early}${this.#unitHint(timeMs)}` };
-    }
-    return null;
-  }
-
-  #timeText(timeMs: number): string {
-    const { time } = this.#plan;
-    const text = zonedText(timeMs, this.#zone);
-    if (time === null || !this.#fields.isTimeNumber) return `event time is ${text}`;
-    const { unitMs } = time;
-    return `event time ${timeMs / unitMs} read as ${unitName(unitMs)} is ${text}`;
-  }
-
-  #unitHint(timeMs: number): string {
-    const { time } = this.#plan;
-    if (time === null || !this.#fields.isTimeNumber) return '';
-    return likelyUnitHint(timeMs / time.unitMs, time.unitMs, this.#zone);
-  }
-
-  #oversizedKey(): BadRecord | null {
-    for (const view of this.#plan.views) {
-      if (!this.#selects(view)) continue;
-      const values = groupValuesOf(
-        groupMapKey(view.groupBy, this.#fields.values),
-        view.groupBy.length,
-      );
-      const byteLength = encodeGroupKey(values).length;
-      if (byteLength <= GROUP_KEY_BYTES_MAX) continue;
-      const detail = `the group key of view '${view.name}' has ${byteLength} bytes, at most ${GROUP_KEY_BYTES_MAX} are kept`;
-      return { reason: 'group-key-too-large', detail };
-    }
-    return null;
   }
 
   #foldSound(record: StreamRecord, image: SliceImage, overlay: Overlay): RecordClass {
@@ -213,7 +141,7 @@ export class RecordFold {
     const lateViews: number[] = [];
     for (let index = 0; index < this.#plan.views.length; index++) {
       const view = this.#plan.views[index] as ViewPlan;
-      if (!this.#selects(view)) continue;
+      if (!selects(view, this.#fields)) continue;
       matched = true;
       const window = image.windows[index] as WindowAssigner;
       const startMs = window.startOf(timeMs);
@@ -240,10 +168,6 @@ export class RecordFold {
     if (folded) return 'folded';
     if (!matched) return 'unmatched';
     return lateViews.length > 0 ? 'quarantined' : 'late';
-  }
-
-  #selects(view: ViewPlan): boolean {
-    return view.category === null || view.category === this.#fields.category;
   }
 
   #foldOpen(index: number, startMs: number, image: SliceImage, overlay: Overlay): void {
