@@ -33,8 +33,6 @@ export function portEnvironment(
     ...set,
     ...Object.fromEntries(unset.map((name) => [name, undefined])),
     ...Object.fromEntries(PROXY_EXEMPTIONS.map((name) => [name, [...exempt].join(',')])),
-    TIDEMARK_QUERY_URL: url,
-    TIDEMARK_ADMIN_URL: url,
   };
 }
 
@@ -84,6 +82,8 @@ function portVariables(url: string, region: string): PortVariables {
       // No key of AWS: what goes there all the same is refused.
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
+      TIDEMARK_QUERY_URL: url,
+      TIDEMARK_ADMIN_URL: url,
     },
     unset: ['AWS_PROFILE', 'AWS_DEFAULT_PROFILE', 'AWS_SESSION_TOKEN', 'AWS_SECURITY_TOKEN'],
   };

@@ -14,7 +14,8 @@ export interface PutTarget {
 export function putFailureText(error: unknown, target: PutTarget, done: string): string {
   const text = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
   if (!target.aws && isConnectionError(error)) {
-    return `no Kinesis API answers at ${target.kinesisEndpoint} (${done}): start one with 'tidemark dev', or name another place with --kinesis-endpoint\n  ${text}`;
+    const reason = text.includes('ECONNREFUSED') ? 'connection refused' : text;
+    return `no Kinesis API answers at ${target.kinesisEndpoint} (${done}): start one with 'npx tidemark dev', or name another place with --kinesis-endpoint\n  ${reason}`;
   }
   const name = error instanceof Error && error.name !== 'Error' ? error.name : '';
   if (name === 'CredentialsProviderError') return noCredentialsText('calls of Kinesis', error);

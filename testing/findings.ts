@@ -113,41 +113,49 @@ function explain(
 ): { why: string; advice: string } {
   const needed = durationOf(neededMs ?? 0);
   const lateness = durationOf(plan.latenessMs);
-  const counted = records === 1 ? '1 record' : `${records.toLocaleString('en-US')} records`;
+  const isOne = records === 1;
+  const counted = isOne ? '1 record' : `${records.toLocaleString('en-US')} records`;
+  const lie = isOne ? 'lies' : 'lie';
+  const are = isOne ? 'is' : 'are';
+  const count = isOne ? 'counts' : 'count';
   switch (kind) {
     case 'late-dropped':
     case 'late-aside':
       return {
-        why: `${counted} came after their window had closed (lateness is ${lateness}) and ${
-          kind === 'late-dropped' ? 'were dropped' : 'lie in the quarantine'
+        why: `${counted} came after ${isOne ? 'its' : 'their'} window had closed (lateness is ${lateness}) and ${
+          kind === 'late-aside'
+            ? `${lie} in the quarantine`
+            : isOne
+              ? 'was dropped'
+              : 'were dropped'
         }`,
         advice: `"lateness": "${needed}" would have kept all of them; "late": "update" counts them whenever they come`,
       };
     case 'too-far-ahead':
       return {
-        why: `${counted} are more than ${durationOf(plan.skewMs ?? 0)} ahead of their arrival (time.skew) and lie in the quarantine`,
+        why: `${counted} ${are} more than ${durationOf(plan.skewMs ?? 0)} ahead of ${isOne ? 'its' : 'their'} arrival (time.skew) and ${lie} in the quarantine`,
         advice: `"skew": "${needed}" would have let all of them in; "none" is for replayed history`,
       };
     case 'too-far-back': {
       const earliestMs = plan.earliestMs ?? 0;
       return {
-        why: `${counted} are before ${isoText(earliestMs)} (time.earliest) and lie in the quarantine`,
+        why: `${counted} ${are} before ${isoText(earliestMs)} (time.earliest) and ${lie} in the quarantine`,
         advice: `see whether "unit" in "time" is theirs: seconds that are read as milliseconds are of January 1970; "earliest": "${isoText(earliestMs - (neededMs ?? 0))}" would have let all of them in`,
       };
     }
     case 'counted-twice':
       return {
-        why: `${counted} came again after their id was forgotten (dedupe.within is ${durationOf(plan.dedupe?.withinMs ?? 0)}) and count twice`,
+        why: `${counted} came again after ${isOne ? 'its' : 'their'} id was forgotten (dedupe.within is ${durationOf(plan.dedupe?.withinMs ?? 0)}) and ${count} twice`,
         advice: `"within": "${needed}" would have known all of them`,
       };
     case 'counted-twice-across-shards':
       return {
-        why: `${counted} came again in another shard, where their id is not known, and count twice`,
+        why: `${counted} came again in another shard, where ${isOne ? 'its' : 'their'} id is not known, and ${count} twice`,
         advice: 'choose a partition key that is the same whenever the id is',
       };
     case 'counted-twice-without-dedupe':
       return {
-        why: `${counted} were sent again by a producer that had no answer, and count twice`,
+        why: `${counted} ${isOne ? 'was' : 'were'} sent again by a producer that had no answer, and ${count} twice`,
         advice: 'a "dedupe" with an id that the producer sets counts each of them once',
       };
     case 'held-open':
@@ -160,7 +168,7 @@ function explain(
       };
     case 'unreadable':
       return {
-        why: `${counted} cannot be counted (${detail}) and lie in the quarantine`,
+        why: `${counted} cannot be counted (${detail}) and ${lie} in the quarantine`,
         advice: `put them into 'tidemark dev' and see 'tidemark quarantine' for what is wrong with each`,
       };
     case 'promise-broken':

@@ -23,7 +23,10 @@ export function reportText(report: Omit<SimulationReport, 'text'>): string {
 function findingLines(finding: Finding, number: number, seedsOfAll: number): string[] {
   const { kind, view, rows, why, advice, seed, seedCount, firstRecord } = finding;
   const place = view === null ? '' : ` in ${view}`;
-  const wrong = rows === null || rows === 0 ? '' : `; ${counted(rows, 'row')} of ${view} differ`;
+  const wrong =
+    rows === null || rows === 0
+      ? ''
+      : `; ${counted(rows, 'row')} of ${view} ${rows === 1 ? 'differs' : 'differ'}`;
   const first = firstRecord === null ? '' : `, first with record ${firstRecord}`;
   return [
     `${number}. ${kind}${place}: ${why}${wrong}.`,

@@ -14,6 +14,7 @@ import {
   readingOf,
 } from '../record-options.ts';
 import type { RecordTrial } from '../record-trial.ts';
+import { refusalLine } from '../refused-records.ts';
 
 interface CheckOptions extends RecordOptions {
   readonly pipeline: string;
@@ -67,10 +68,7 @@ export function describeTrial({ records, file, refused, hints }: RecordTrial): s
   const bad = refused.reduce((sum, { records: count }) => sum + count, 0);
   return [
     `${file}: ${countedText(records, bad)}`,
-    ...refused.map(
-      ({ reason, records: count, unit, number, detail }) =>
-        `  ${reason}: ${count}, the first on ${unit} ${number}: ${detail}`,
-    ),
+    ...refused.map((each) => `  ${refusalLine(each)}`),
     ...hints.map(({ text }) => `  warning: ${text}`),
   ].join('\n');
 }

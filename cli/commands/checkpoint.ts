@@ -21,7 +21,7 @@ interface CheckpointAnswer {
 
 export function checkpointCommand(): Command {
   return new Command('checkpoint')
-    .description('complete an epoch with a full base for every slice now')
+    .description('write a full checkpoint of every slice now')
     .addOption(queryUrlOption())
     .addOption(adminUrlOption())
     .addOption(awsOption())

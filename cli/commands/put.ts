@@ -4,9 +4,11 @@ import { PathSample } from '../../core/decode/path-sample.ts';
 import type { Plan } from '../../core/definition/plan.ts';
 import { RECORD_BYTES_MAX } from '../../core/limits.ts';
 import { jsonOption, kinesisEndpointOption, PIPELINE_FILE, wholeNumber } from '../option-values.ts';
-import { NO_KEY, PartitionKeys } from '../partition-key.ts';
+import { PartitionKeys } from '../partition-key.ts';
+import { printableLines } from '../printable.ts';
 import { putFailureText } from '../put-failure.ts';
 import { planForPut } from '../put-plan.ts';
+import { counted, putReportLines, queryPlaceText } from '../put-report.ts';
 import {
   addRecordOptions,
   RECORD_FILE_DESCRIPTION,
@@ -15,13 +17,9 @@ import {
 } from '../record-options.ts';
 import type { RecordProducer } from '../record-producer.ts';
 import { shown } from '../records/byte-source.ts';
-import {
-  type FileRecord,
-  type PlaceUnit,
-  RecordFileError,
-  tooLarge,
-} from '../records/file-record.ts';
+import { type FileRecord, RecordFileError, tooLarge } from '../records/file-record.ts';
 import type { RecordReading } from '../records/record-file.ts';
+import { RefusalTally, type RefusedRecords } from '../refused-records.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface PutOptions extends RecordOptions {
@@ -113,25 +111,31 @@ class PutRun {
   readonly #path: string;
   readonly #reading: RecordReading;
   readonly #sample: PathSample | null;
+  readonly #tally: RefusalTally | null;
   readonly keys: PartitionKeys;
   readonly producer: RecordProducer;
   /** The signal that ended it early. */
   stoppedBy: keyof typeof SIGNALS | null = null;
   /** The newest record that was read. */
-  #unit: PlaceUnit = 'line';
   #number: number;
 
   constructor(path: string, reading: RecordReading, keys: PartitionKeys, producer: RecordProducer) {
     this.#path = path;
     this.#reading = reading;
     this.#sample = reading.plan === null ? null : new PathSample(reading.plan);
+    this.#tally = reading.plan === null ? null : new RefusalTally(reading.plan);
     this.#number = reading.fromNumber - 1;
     this.keys = keys;
     this.producer = producer;
   }
 
-  get unit(): PlaceUnit {
-    return this.#unit;
+  get plan(): Plan | null {
+    return this.#reading.plan;
+  }
+
+  /** Of those that were put; null if the pipeline is not known. */
+  get refused(): RefusedRecords[] | null {
+    return this.#tally?.refused ?? null;
   }
 
   /** Where another run goes on: from there on nothing is known to be in. */
@@ -173,7 +177,6 @@ class PutRun {
 
   async #put(record: FileRecord): Promise<void> {
     const { data, unit, number } = record;
-    this.#unit = unit;
     const key = this.keys.keyOf(record);
     const byteLength = data.byteLength + Buffer.byteLength(key);
     if (byteLength > RECORD_BYTES_MAX) {
@@ -184,6 +187,7 @@ class PutRun {
       this.#sample.add(data);
       if (this.#sample.isFull) this.#tellHints();
     }
+    this.#tally?.add(record, Date.now());
     this.#number = number;
     await this.producer.put(key, data, number);
   }
@@ -214,7 +218,8 @@ function onSignals(onSignal: (signal: keyof typeof SIGNALS) => void): () => void
   };
 }
 
-function report(run: PutRun, stream: string, { key, json }: PutOptions): void {
+function report(run: PutRun, stream: string, options: PutOptions): void {
+  const { key, json, aws, kinesisEndpoint } = options;
   const { producer, keys, stoppedBy } = run;
   const { acknowledgedCount, acknowledged } = producer;
   const { withoutKey } = keys;
@@ -222,7 +227,7 @@ function report(run: PutRun, stream: string, { key, json }: PutOptions): void {
   if (stoppedBy !== null) {
     process.exitCode = SIGNALS[stoppedBy];
     console.error(
-      `stopped by ${stoppedBy} after ${counted(acknowledgedCount)}: --from-line ${run.goOnFrom} goes on from there`,
+      `stopped by ${stoppedBy} after ${counted(acknowledgedCount)}; to go on, add --from-line ${run.goOnFrom}`,
     );
   }
   if (json) {
@@ -230,21 +235,17 @@ function report(run: PutRun, stream: string, { key, json }: PutOptions): void {
     console.log(JSON.stringify({ put: acknowledgedCount, withoutKey, after, ...stopped }));
     return;
   }
-  console.log(`put ${counted(acknowledgedCount)} into ${stream}`);
-  if (withoutKey > 0) {
-    console.log(
-      `${withoutKey} had no readable '${key}' and went under the partition key '${NO_KEY}'`,
-    );
-  }
-  if (after.length > 0) {
-    console.log(
-      `wait for them with: tidemark query VIEW ${after.map((a) => `--after ${a}`).join(' ')}\ntidemark quarantine lists those that could not be processed`,
-    );
-  }
-}
-
-function counted(count: number): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? 'record' : 'records'}`;
+  const lines = putReportLines({
+    put: acknowledgedCount,
+    stream,
+    keyField: key,
+    withoutKey,
+    after,
+    view: run.plan?.views[0]?.name ?? null,
+    refused: run.refused,
+    place: queryPlaceText(aws ? null : kinesisEndpoint, process.env['TIDEMARK_QUERY_URL']),
+  });
+  console.log(printableLines(lines.join('\n')));
 }
 
 async function explain(
@@ -261,11 +262,11 @@ async function explain(
   const region = await client.config.region().catch(() => null);
   const target = { aws, kinesisEndpoint, stream, region };
   const text = putFailureText(error, target, done);
-  const from = `--from-line ${run.goOnFrom} goes on from ${run.unit} ${run.goOnFrom}; a request that failed may be in all the same, and what is put twice counts once where the pipeline has dedupe`;
+  const from = `To go on: add --from-line ${run.goOnFrom}. The last request may have been stored; with dedupe its records count once.`;
   return new Error(acknowledgedCount === 0 ? text : `${text}\n  ${from}`, { cause: error });
 }
 
-function refused(error: RecordFileError, { producer, unit }: PutRun): Error {
+function refused(error: RecordFileError, { producer }: PutRun): Error {
   const { acknowledgedCount } = producer;
   const { number } = error;
   const done =
@@ -275,7 +276,7 @@ function refused(error: RecordFileError, { producer, unit }: PutRun): Error {
   const next =
     number === null || acknowledgedCount === 0
       ? ''
-      : `: --from-line ${number} goes on once it is mended, --from-line ${number + 1} without that ${unit}`;
+      : `: fix it and add --from-line ${number}, or skip it with --from-line ${number + 1}`;
   return new Error(`${error.message}\n  ${done}${next}`, { cause: error });
 }
 

@@ -80,7 +80,7 @@ class Header {
         ? 'put quotes around a field that has the separator in it'
         : 'fields are missing at its end';
     throw new RecordFileError(
-      `${this.#file}, line ${line}: the row has ${found} fields, and the header names ${expected}: ${hint}`,
+      `${this.#file}, line ${line}: the row has ${found} ${found === 1 ? 'field' : 'fields'}, and the header names ${expected}: ${hint}`,
       line,
     );
   }

@@ -226,7 +226,7 @@ async function redriveOne(
       case 'not-put-aside':
         return 'its slice has not quarantined it, on the timeline that counts';
       case 'still-bad':
-        return `it is still bad: ${result.bad.reason}: ${result.bad.detail}`;
+        return `refused again (${result.bad.reason}): ${result.bad.detail}`;
     }
   } catch (fault) {
     // Not enough memory, say: that goes on counting, or the request would be begun for ever.

@@ -123,8 +123,8 @@ function guardViews(
   return [
     {
       found: `this change drops the state of ${dropped.join(', ')}:${lines.map((line) => `\n      ${line}`).join('')}`,
-      expected: 'views and aggregates that stay, or your word that their state may go',
-      todo: `-c ${ALLOW_DROP}=${all} goes on. To roll back, type it too: under the plan as it was less than ${ROLLBACK_HOURS} hours ago slices go on from where it was left, and its views lose nothing. Otherwise they begin anew where the stream is then; to keep the old ones meanwhile, add the change as a view of another name`,
+      expected: `views and aggregates that stay, or -c ${ALLOW_DROP}=… to allow it`,
+      todo: `-c ${ALLOW_DROP}=${all} goes on. A rollback needs this option too: under the plan as it was less than ${ROLLBACK_HOURS} hours ago slices go on from where it was left, and its views lose nothing. Otherwise they begin anew where the stream is then; to keep the old ones meanwhile, add the change as a view of another name`,
     },
   ];
 }

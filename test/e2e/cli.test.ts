@@ -121,7 +121,7 @@ describe('tidemark put', () => {
 
       expect(ended.code).toBe(code);
       expect(JSON.parse(ended.stdout)).toMatchObject({ put: 3, stoppedBy: signal, fromLine: 4 });
-      expect(ended.stderr).toContain(`stopped by ${signal} after 3 records: --from-line 4 goes on`);
+      expect(ended.stderr).toContain(`stopped by ${signal} after 3 records; to go on, add --from-line 4`);
     },
   );
 
@@ -134,7 +134,7 @@ describe('tidemark put', () => {
 
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^error: big\.ndjson, line 2 has 1,048,\d+ bytes, and Kinesis takes records of 1,048,576 bytes at most, .*\n {2}1 record before it was put, and nothing after it: --from-line 2 goes on once it is mended, --from-line 3 without that line\n$/,
+      /^error: big\.ndjson, line 2 has 1,048,\d+ bytes, and Kinesis takes records of 1,048,576 bytes at most, .*\n {2}1 record before it was put, and nothing after it: fix it and add --from-line 2, or skip it with --from-line 3\n$/,
     );
     const rest = await dev.command('put', path, ...options, '--from-line', '3');
     expect(rest.code).toBe(0);

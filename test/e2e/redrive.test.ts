@@ -89,7 +89,7 @@ describe('tidemark redrive', () => {
     expect(code).toBe(1);
     expect(answer).toMatchObject({ redriven: [], pending: [] });
     expect(answer.refused.map(({ id }) => id).sort()).toEqual(ids);
-    expect(answer.refused[0]?.reason).toContain('it is still bad: wrong-type');
+    expect(answer.refused[0]?.reason).toContain('refused again (wrong-type)');
     expect(await quarantinedIds()).toEqual(ids);
   });
 

@@ -24,6 +24,8 @@ const EXPECTED = {
   AWS_DEFAULT_REGION: 'eu-west-1',
   AWS_ACCESS_KEY_ID: 'local',
   AWS_SECRET_ACCESS_KEY: 'local',
+  TIDEMARK_QUERY_URL: url,
+  TIDEMARK_ADMIN_URL: url,
   AWS_PROFILE: undefined,
   AWS_DEFAULT_PROFILE: undefined,
   AWS_SESSION_TOKEN: undefined,
@@ -39,8 +41,6 @@ describe('the environment of a command beside tidemark dev', () => {
       ...EXPECTED,
       NO_PROXY: hosts,
       no_proxy: hosts,
-      TIDEMARK_QUERY_URL: url,
-      TIDEMARK_ADMIN_URL: url,
     });
   });
 

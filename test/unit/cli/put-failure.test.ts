@@ -62,9 +62,12 @@ describe('a put to AWS that failed', () => {
 describe('a put to this machine that failed', () => {
   const here = { ...aws, aws: false };
 
-  it('says who should be there', () => {
-    expect(putFailureText(new Error('connect ECONNREFUSED 127.0.0.1:4580'), here, DONE)).toBe(
-      `no Kinesis API answers at http://127.0.0.1:4580 (${DONE}): start one with 'tidemark dev', or name another place with --kinesis-endpoint\n  connect ECONNREFUSED 127.0.0.1:4580`,
+  it.each([
+    'connect ECONNREFUSED 127.0.0.1:4580',
+    'The pending stream has been canceled (caused by: connect ECONNREFUSED 127.0.0.1:4580)',
+  ])('says who should be there: %s', (message) => {
+    expect(putFailureText(new Error(message), here, DONE)).toBe(
+      `no Kinesis API answers at http://127.0.0.1:4580 (${DONE}): start one with 'npx tidemark dev', or name another place with --kinesis-endpoint\n  connection refused`,
     );
   });
 

@@ -128,7 +128,7 @@ describe('a record that cannot be redriven at all', () => {
     await world.task({}, throwing).tick(PLENTY);
     expect(await world.outcomeOf(id)).toEqual({
       redriven: [LATE],
-      refused: [`${WHOLE}: it is still bad: fold-failed: folding it threw TypeError`],
+      refused: [`${WHOLE}: refused again (fold-failed): folding it threw TypeError`],
     });
     await world.expectRedriven([LATE]);
   });

@@ -99,7 +99,7 @@ describe('a request', () => {
     const { done } = await world.requestOf(id);
     expect(done?.redriven).toEqual([]);
     expect(done?.refused.map(({ reason }) => reason)).toEqual([
-      expect.stringMatching(/^it is still bad: not-json: /),
+      expect.stringMatching(/^refused again \(not-json\): /),
       UNKNOWN,
       UNKNOWN,
       UNKNOWN,
@@ -122,7 +122,7 @@ describe('a request', () => {
     const first = await world.requestFor(WHOLE);
     await world.task({}, STRICT).tick(PLENTY);
     expect((await world.outcomeOf(first))?.refused).toEqual([
-      `${WHOLE}: it is still bad: wrong-type: too strict`,
+      `${WHOLE}: refused again (wrong-type): too strict`,
     ]);
     const second = await world.requestFor(WHOLE);
     await world.task().tick(PLENTY);
@@ -136,7 +136,7 @@ describe('a request', () => {
     await world.task().tick(PLENTY);
     expect(await world.outcomeOf(id)).toEqual({
       redriven: [WHOLE, LATE],
-      refused: [expect.stringMatching(`^${BROKEN}: it is still bad`)],
+      refused: [expect.stringMatching(`^${BROKEN}: refused again`)],
     });
     await world.expectRedriven([WHOLE, LATE]);
   });

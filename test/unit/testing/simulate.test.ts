@@ -178,6 +178,22 @@ describe('simulate', () => {
     expect(findings).toEqual([]);
   });
 
+  it.each([1, 2, 40])(
+    'has records for the end of the world of faults where there are %i',
+    async (few) => {
+      const options = {
+        records: records.slice(0, few),
+        seeds: [1, 2, 3],
+        faults: 'default',
+      } as const;
+      const { findings } = await simulate(orders({ within: '1h' }), {
+        ...options,
+        retries: 'none',
+      });
+      expect(findings).toEqual([]);
+    },
+  );
+
   it('takes a generator in place of records', async () => {
     const seen: number[] = [];
     const generator = (random: () => number, index: number) => {
