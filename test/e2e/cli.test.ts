@@ -121,7 +121,9 @@ describe('tidemark put', () => {
 
       expect(ended.code).toBe(code);
       expect(JSON.parse(ended.stdout)).toMatchObject({ put: 3, stoppedBy: signal, fromLine: 4 });
-      expect(ended.stderr).toContain(`stopped by ${signal} after 3 records; to go on, add --from-line 4`);
+      expect(ended.stderr).toContain(
+        `stopped by ${signal} after 3 records; to go on, add --from-line 4`,
+      );
     },
   );
 

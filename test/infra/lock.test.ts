@@ -359,7 +359,9 @@ describe('a change of views', () => {
     expect(message).toContain(`this change drops the state of ${views.replace(',', ', ')}:`);
     expect(message).toContain(change);
     expect(message).toContain(`-c tidemark:allowDrop=${views} goes on`);
-    expect(message).toContain('A rollback needs this option too: under the plan as it was less than 24');
+    expect(message).toContain(
+      'A rollback needs this option too: under the plan as it was less than 24',
+    );
     expect(lockText(folder)).toBe(lock);
 
     const context = { 'tidemark:allowDrop': views };
