@@ -6,6 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect, stripVTControlCharacters } from 'node:util';
+import { isJsonObject } from '../core/decode/field-lookup.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { formatProblems, type Problem } from '../core/definition/problem.ts';
@@ -70,10 +71,17 @@ async function checkReadable(path: string, absolute: string): Promise<void> {
 async function readJson(path: string, absolute: string): Promise<unknown> {
   const text = (await readFile(absolute, 'utf8')).replace(/^\uFEFF/, '');
   try {
-    return JSON.parse(text);
+    return withoutReport(JSON.parse(text));
   } catch (cause) {
     throw new PipelineFileError(`${path} is not JSON: ${messageOf(cause)}`, { cause });
   }
+}
+
+/** Of what `check --json` prints, the pipeline: its plan's hash, and what was tried and compared, are no part of it. */
+function withoutReport(json: unknown): unknown {
+  if (!isJsonObject(json) || typeof json['hash'] !== 'string') return json;
+  const { hash: _hash, records: _records, change: _change, ...pipeline } = json;
+  return pipeline;
 }
 
 /** A file that ends the process, or never finishes loading, must not look like one that was sound. */

@@ -15,6 +15,8 @@ import { readActivePlan } from './active-plan.ts';
 
 type PlanComparison =
   | { readonly failure: string }
+  /** `dev` does not run the plan on this folder. */
+  | { readonly refusal: string }
   | {
       readonly activePlan: { readonly ordinal: number; readonly hash: string };
       readonly differences: readonly string[];
@@ -22,7 +24,7 @@ type PlanComparison =
       readonly policies: readonly string[];
     };
 
-/** What differs from the plan that the folder runs by, and what that costs; `failure` where it cannot be read. Null where the folder has no plan yet, or runs by this one. */
+/** What differs from the plan that the folder runs by, and what that costs; `failure` where it cannot be read, `refusal` where it is another pipeline's. Null where the folder has no plan yet, or runs by this one. */
 export function compareWithActive(plan: Plan, dataFolder: string): PlanComparison | null {
   try {
     const active = readActivePlan(dataFolder);
@@ -30,6 +32,10 @@ export function compareWithActive(plan: Plan, dataFolder: string): PlanCompariso
     const { ordinal, hash, pipeline } = active;
     const before = parsePlan(JSON.parse(pipeline));
     if (!before.ok) return { failure: 'this version of tidemark cannot read its active plan' };
+    const [was, is] = [before.plan, plan].map(
+      ({ name, stream }) => `pipeline '${name}' over stream '${stream}'`,
+    );
+    if (was !== is) return { refusal: `it has the state of ${was}` };
     return {
       activePlan: { ordinal, hash },
       differences: describeDifference(planToJson(before.plan), planToJson(plan)),
@@ -45,6 +51,11 @@ export function describeComparison(change: PlanComparison | null, dataFolder: st
   if (change === null) return [];
   if ('failure' in change)
     return [`not compared with the plan of ${dataFolder}: ${change.failure}`];
+  if ('refusal' in change) {
+    return [
+      `tidemark dev does not run this pipeline on ${dataFolder}: ${change.refusal}. Give it a data folder of its own with --data`,
+    ];
+  }
   const { activePlan, differences, views, policies } = change;
   return [
     `compared with plan ${activePlan.ordinal} (${activePlan.hash.slice(0, 8)}), which ${dataFolder} runs by:`,

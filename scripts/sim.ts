@@ -28,6 +28,7 @@ interface Tally {
 
 const SHARE = 'TIDEMARK_SIM_SHARE';
 const DAY_MS = 86_400_000;
+const PROGRESS_MS = 15_000;
 /** The smallest scenario of the tries that were made until then is shown. */
 const SHRINK_MS_MAX = 60_000;
 const small = { plan: smallPlan, otherPlans: otherSmallPlans, records: smallRecords };
@@ -48,40 +49,53 @@ async function runAll(): Promise<void> {
       fresh: { type: 'boolean', default: false },
     },
   });
-  const jobs = Number(values.jobs);
   // As long as the time lasts, unless a number was asked for too.
   const isTimed = values.minutes !== '0' && !process.argv.includes('--seeds');
-  const seeds = isTimed ? Number.MAX_SAFE_INTEGER : Math.ceil(Number(values.seeds) / jobs);
+  const seeds = isTimed ? Number.MAX_SAFE_INTEGER : Number(values.seeds);
+  const jobs = Math.min(Number(values.jobs), seeds);
   // Other seeds each day, the same all day.
   const from = values.fresh ? Math.floor(Date.now() / DAY_MS) * 1_000_000 : Number(values.from);
   const startMs = performance.now();
-  const shares = Array.from({ length: jobs }, (_, index) =>
-    startShare({
+  const tallies: Tally[] = [];
+  const shares = Array.from({ length: jobs }, (_, index) => {
+    const mine = {
       from: from + index,
       step: jobs,
-      seeds,
+      seeds: isTimed ? seeds : Math.ceil((seeds - index) / jobs),
       minutes: Number(values.minutes) || Number.MAX_SAFE_INTEGER,
-    }),
-  );
-  const tallies = await Promise.all(shares);
+    };
+    return runInProcess(mine, (tally) => {
+      tallies[index] = tally;
+    });
+  });
+  const progress = setInterval(() => {
+    const [done, failed] = [sum(tallies, 'seeds'), sum(tallies, 'failed')];
+    console.log(`${done}${isTimed ? '' : ` of ${seeds}`} seeds so far, ${failed} failed`);
+  }, PROGRESS_MS);
+  await Promise.all(shares).finally(() => clearInterval(progress));
   const seconds = (performance.now() - startMs) / 1000;
-  const total = (of: (tally: Tally) => number) => tallies.reduce((sum, each) => sum + of(each), 0);
-  const count = total((tally) => tally.seeds);
+  const count = sum(tallies, 'seeds');
   console.log(
-    `${count} seeds in ${seconds.toFixed(0)} s, ${((seconds * jobs) / count).toFixed(2)} s a seed and core; ` +
-      `${(total((tally) => tally.virtualMs) / 1000 / seconds).toFixed(0)} virtual seconds a second; ` +
-      `${total((tally) => tally.events)} events, ${total((tally) => tally.audited)} audits, ` +
-      `${total((tally) => tally.answers)} answers; ${total((tally) => tally.failed)} failed`,
+    `${count} ${count === 1 ? 'seed' : 'seeds'} in ${seconds.toFixed(0)} s, ${((seconds * jobs) / count).toFixed(2)} s a seed and core; ` +
+      `${(sum(tallies, 'virtualMs') / 1000 / seconds).toFixed(0)} virtual seconds a second; ` +
+      `${sum(tallies, 'events')} events, ${sum(tallies, 'audited')} audits, ` +
+      `${sum(tallies, 'answers')} answers; ${sum(tallies, 'failed')} failed`,
   );
-  if (total((tally) => tally.failed) > 0) process.exitCode = 1;
+  if (sum(tallies, 'failed') > 0) process.exitCode = 1;
 }
 
-async function startShare(mine: Share): Promise<Tally> {
+function sum(tallies: readonly Tally[], name: keyof Tally): number {
+  return tallies.reduce((total, tally) => total + tally[name], 0);
+}
+
+/** `onTally` is told of each seed that is done. */
+async function runInProcess(mine: Share, onTally: (tally: Tally) => void): Promise<void> {
   const child = fork(fileURLToPath(import.meta.url), {
     env: { ...process.env, [SHARE]: JSON.stringify(mine) },
   });
-  const [tally] = (await once(child, 'message')) as [Tally];
-  return tally;
+  child.on('message', (tally) => onTally(tally as Tally));
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  if (code !== 0) throw new Error(`a process of the simulation ended with ${code ?? signal}`);
 }
 
 async function runShare({ from, step, seeds, minutes }: Share): Promise<void> {
@@ -94,11 +108,12 @@ async function runShare({ from, step, seeds, minutes }: Share): Promise<void> {
     tally.events += 2 * verdict.eventCount;
     tally.audited += verdict.auditedCount;
     tally.answers += verdict.answerCount;
-    if (verdict.failure === null) continue;
-    tally.failed++;
-    console.log(`SIM_SEED=${verdict.seed} npm run sim   # ${verdict.failure.kind}`);
+    if (verdict.failure !== null) {
+      tally.failed++;
+      console.log(`SIM_SEED=${verdict.seed} npm run sim   # ${verdict.failure.kind}`);
+    }
+    process.send?.(tally);
   }
-  process.send?.(tally);
   process.disconnect();
 }
 

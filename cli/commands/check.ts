@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { formatHours } from '../../core/definition/duration.ts';
-import { formatFieldPath } from '../../core/definition/field-path.ts';
+import type { TimeJson } from '../../core/definition/pipeline-json.ts';
 import type { Plan, ViewPlan, WindowPlan } from '../../core/definition/plan.ts';
 import { planToJson } from '../../core/definition/plan-json.ts';
 import { dataOption, jsonOption, pipelineOption } from '../option-values.ts';
@@ -78,21 +78,32 @@ function countedText(records: number, bad: number): string {
   return `${bad === 0 ? 'all' : records - bad} of the first ${records} records can be counted`;
 }
 
-function describePlan(plan: Plan, path: string): string {
+export function describePlan(plan: Plan, path: string): string {
   const views = plan.views.map((view) => `  ${view.name}: ${describeView(view)}`);
-  const dedupe = plan.dedupe === null ? [] : [`  dedupe by ${formatFieldPath(plan.dedupe.path)}`];
+  const { time, dedupe } = planToJson(plan);
   return [
     `${path} is sound: pipeline '${plan.name}' over stream '${plan.stream}', plan ${plan.hash.slice(0, 8)}`,
-    ...dedupe,
+    `  time: ${describeTime(time)}`,
+    `  dedupe: ${dedupe === undefined ? 'none' : `by ${dedupe.id} within ${dedupe.within}`}`,
     ...views,
   ].join('\n');
+}
+
+function describeTime(time: TimeJson = {}): string {
+  const { field, unit, zone, lateness, skew, earliest, idle = 'none' } = time;
+  const from =
+    field === undefined ? 'that of arrival' : `${field} (ISO 8601 text, or a number in ${unit})`;
+  const bounds = field === undefined ? '' : `, skew ${skew}, earliest ${earliest}`;
+  return `${from}, zone ${zone}, lateness ${lateness}${bounds}, idle ${idle}`;
 }
 
 function describeView(view: ViewPlan): string {
   const keys = view.groupBy.map(({ name }) => name).join(', ');
   const by = keys === '' ? 'all records together' : `by ${keys}`;
   const aggregates = view.aggregates.map(({ name }) => name).join(', ');
-  return `${aggregates} ${by}, ${describeWindow(view.window)}`;
+  // Of all time nothing is late.
+  const late = view.window.kind === 'all' ? '' : `, late: ${view.late}`;
+  return `${aggregates} ${by}, ${describeWindow(view.window)}${late}`;
 }
 
 function describeWindow(window: WindowPlan): string {

@@ -31,7 +31,7 @@ interface Row {
   readonly closed: boolean;
   readonly values: Readonly<Record<string, unknown>>;
   readonly inexact?: readonly string[];
-  /** Aggregates that were added later and lack earlier records of the window. */
+  /** Aggregates that began later than the window, and lack its earlier records. */
   readonly partial?: readonly string[];
 }
 
@@ -70,6 +70,14 @@ export function queryCommand(): Command {
     .addOption(awsOption())
     .addOption(regionOption())
     .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  a day:                          npx tidemark query VIEW --start 2026-11-30 --end 2026-12-01
+  the 20 largest, page by page:   npx tidemark query VIEW --order -AGGREGATE --limit 20
+                                  and for the next page the same with --next TOKEN`,
+    )
     .action(async (view: string | undefined, options: QueryOptions) => {
       if (view === undefined && options.next !== undefined) {
         throw new UsageError('--next goes on with a view: name the view and its other options too');
@@ -155,14 +163,19 @@ function besides({ quarantined = 0 }: ViewAnswer): string {
 }
 
 /** What the marks of partial values mean. */
-function wholeLines({ rows, wholeSince = {} }: ViewAnswer): string[] {
+export function wholeLines({
+  rows,
+  wholeSince = {},
+}: Pick<ViewAnswer, 'rows' | 'wholeSince'>): string[] {
   if (!rows.some(({ partial }) => partial !== undefined)) return [];
+  const hasWindows = rows.some(({ window }) => window !== null);
   return Object.entries(wholeSince).map(([aggregate, since]) => {
+    if (!hasWindows) return `* ${aggregate} lacks the records from before it began in this view`;
     const from =
       since === null
-        ? 'not known to be whole yet'
-        : `whole for windows from ${shortTime(since)} on`;
-    return `* ${aggregate} was added later: ${from}`;
+        ? 'from which window on it is whole is not known yet'
+        : `it is whole in windows from ${shortTime(since)} on`;
+    return `* ${aggregate} lacks the records from before it began in this view: ${from}`;
   });
 }
 

@@ -75,7 +75,7 @@ function remarks({ partlyQuarantined, exempt, waiting, listed, streamFault }: St
   const lines: string[] = [];
   if (partlyQuarantined > 0) {
     lines.push(
-      `${numberText(partlyQuarantined)} of the folded records are in the quarantine too: they were late for some views, and others took them`,
+      `${numberText(partlyQuarantined)} of the folded records were late for some views, which did not take them: for these views they were quarantined`,
     );
   }
   if (listed === false) {

@@ -13,23 +13,56 @@ export type ColumnTypes = ReadonlyMap<string, ColumnType>;
 
 export interface CsvColumn {
   readonly name: string;
-  /** The JSON of a cell that is not empty, or why it has none. */
-  readonly toJson: (cell: string) => { readonly json: string } | { readonly problem: string };
+  readonly toJson: (cell: string) => CellReading;
 }
+
+/** The JSON; or what is wrong, and where something else than another type of column mends it, what to do. */
+export type CellReading =
+  | { readonly json: string }
+  | { readonly problem: string; readonly advice?: string };
 
 export function csvColumns(
   names: readonly string[],
   types: ColumnTypes,
   plan: Plan | null,
+  tell: (text: string) => void,
 ): CsvColumn[] {
   for (const name of types.keys()) {
     if (!names.includes(name)) refuseColumn(name, names);
   }
+  const warned = plan === null ? (toJson: ToJson) => toJson : decimalWarning(plan, tell);
   return names.map((name) => {
     const type = types.get(name);
-    if (type !== undefined) return { name, toJson: OF_TYPE[type] };
-    return { name, toJson: plan === null ? textOf : byPlan(plan, name) };
+    if (type !== undefined) return { name, toJson: warned(OF_TYPE[type], name) };
+    return { name, toJson: plan === null ? textOf : warned(byPlan(plan, name), name) };
   });
+}
+
+/** Tells once of the first column with decimals that the plan sums. */
+function decimalWarning(plan: Plan, tell: (text: string) => void) {
+  let isTold = false;
+  return (toJson: ToJson, name: string): ToJson => {
+    if (!isSummed(plan, name)) return toJson;
+    return (cell) => {
+      const reading = toJson(cell);
+      if (isTold || !('json' in reading) || !/^-?\d+\.\d*[1-9]/.test(reading.json)) return reading;
+      isTold = true;
+      tell(
+        `column ${formatFieldPath([name])} has decimals, and sums are of binary doubles, which are near decimals such as 0.1 but not the same; amounts of money are best sent as whole cents`,
+      );
+      return reading;
+    };
+  };
+}
+
+function isSummed(plan: Plan, name: string): boolean {
+  const text = formatFieldPath([name]);
+  return plan.views.some(({ aggregates }) =>
+    aggregates.some(
+      ({ kind, field }) =>
+        kind === 'sum' && field !== null && formatFieldPath(plan.fields[field] ?? []) === text,
+    ),
+  );
 }
 
 type ToJson = CsvColumn['toJson'];
@@ -45,8 +78,21 @@ const NO_VALUE = { json: 'null' };
 
 const numberOf: ToJson = (cell) => {
   if (cell === '') return NO_VALUE;
-  return NUMBER.test(cell) ? { json: cell } : { problem: NUMBER_EXPECTED };
+  return NUMBER.test(cell) ? { json: cell } : { problem: NUMBER_EXPECTED, ...commaAdvice(cell) };
 };
+
+/** Where the column has numbers with a comma, text is not what is meant. */
+function commaAdvice(cell: string): { readonly advice?: string } {
+  if (/^[+-]?\d{1,3}(,\d{3})+\.\d+$/.test(cell) || /^[+-]?\d{1,3}(,\d{3}){2,}$/.test(cell)) {
+    return { advice: 'commas between thousands: take them out' };
+  }
+  if (/^[+-]?\d{1,3}(\.\d{3})+,\d+$/.test(cell)) {
+    return {
+      advice: 'decimal comma: replace it by a point, and take the points between thousands out',
+    };
+  }
+  return /^[+-]?\d+,\d+$/.test(cell) ? { advice: 'decimal comma: replace it by a point' } : {};
+}
 
 const booleanOf: ToJson = (cell) => {
   if (cell === '') return NO_VALUE;
@@ -81,7 +127,7 @@ function byPlan(plan: Plan, name: string): ToJson {
         identifies === null
           ? NUMBER_EXPECTED
           : 'expected a number that has no other spelling, such as 1.5 or 7';
-      return { problem: `${adds}${also}: ${expected}` };
+      return { problem: `${adds}${also}: ${expected}`, ...commaAdvice(cell) };
     };
   }
   const isTime = plan.time !== null && formatFieldPath(plan.time.path) === text;

@@ -40,7 +40,7 @@ class Header {
         `${this.#file}: all its cells are sent as text, as it is not known which columns the pipeline adds up: name the pipeline file with --pipeline, or the numbers with --types COLUMN=number`,
       );
     }
-    this.#columns = csvColumns(names, types, plan);
+    this.#columns = csvColumns(names, types, plan, (text) => tell(`${this.#file}: ${text}`));
     this.#names = names.map((each) => JSON.stringify(each));
   }
 
@@ -66,9 +66,11 @@ class Header {
     if ('json' in found) return found.json;
     const column = formatFieldPath([name]);
     const shortened = JSON.stringify(cell.slice(0, CELL_SHOWN));
+    const advice =
+      found.advice ??
+      `--types '${column}=text' sends the column as text, --null TEXT takes cells that read TEXT for empty ones`;
     throw new RecordFileError(
-      `${this.#file}, line ${line}, column ${index + 1} (${column}): found ${shortened}; ${found.problem}. ` +
-        `--types '${column}=text' sends the column as text, --null TEXT takes cells that read TEXT for empty ones`,
+      `${this.#file}, line ${line}, column ${index + 1} (${column}): found ${shortened}; ${found.problem}. ${advice}`,
       line,
     );
   }

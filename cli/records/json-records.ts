@@ -74,7 +74,10 @@ async function formOf(buffer: ChunkBuffer, file: string): Promise<JsonForm> {
   const lineEnd = await firstLineEnd(buffer, start);
   const line = buffer.bytes.subarray(start, lineEnd);
   if (first === OPENING_BRACE) {
-    return isJson(line) || !(await isSpreadOut(buffer, start, lineEnd)) ? 'lines' : 'values';
+    if (isJson(line)) return 'lines';
+    if (await isSpreadOut(buffer, start, lineEnd)) return 'values';
+    refuseList(buffer.bytes.subarray(start), file);
+    return 'lines';
   }
   refuseHeader(line, file);
   return 'lines';
@@ -106,6 +109,20 @@ async function isSpreadOut(buffer: ChunkBuffer, start: number, lineEnd: number):
     end = scanner.end(buffer.bytes, scanned);
   }
   return end > lineEnd && isJson(buffer.bytes.subarray(start, end));
+}
+
+const LIST_START = /^\{\s*"([A-Za-z_]\w*)"\s*:\s*\[\s*\{/;
+
+/** One object around all records, which is too large to be a record itself. */
+function refuseList(bytes: Uint8Array, file: string): void {
+  if (bytes.length <= RECORD_BYTES_MAX) return;
+  const text = Buffer.from(bytes.subarray(0, 1_000)).toString('utf8');
+  const [, name] = LIST_START.exec(text) ?? [];
+  if (name === undefined) return;
+  throw new RecordFileError(
+    `${file} begins with one object that is larger than a record may be. If the records are inside '${name}': jq -c '.${name}[]' FILE | npx tidemark put - …`,
+    1,
+  );
 }
 
 const HEADER = /^[\p{L}\p{N}_. "-]+([,;\t|][\p{L}\p{N}_. "-]*)+\r?$/u;

@@ -6,7 +6,7 @@ import { describeValue } from '../definition/describe-value.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath } from '../definition/plan.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
-import { envelopeOf } from './envelope.ts';
+import { envelopeOf, listAdvice } from './envelope.ts';
 import type { JsonObject } from './field-lookup.ts';
 import { foreignDataOf } from './foreign-data.ts';
 import type { BadRecord } from './record-decoder.ts';
@@ -83,7 +83,9 @@ export function integerTooLarge(path: FieldPath): BadRecord {
 
 function found(path: FieldPath, value: unknown, expected: string, record: JsonObject): string {
   const envelope = envelopeOf(record);
-  const is = envelope === null ? '' : `; the record is ${envelope.name}: ${envelope.advice}`;
+  const list = envelope === null && value === undefined ? listAdvice(record) : null;
+  const around = list === null ? '' : `; ${list}`;
+  const is = envelope === null ? around : `; the record is ${envelope.name}: ${envelope.advice}`;
   return `field "${formatFieldPath(path)}": found ${describeValue(value)}, expected ${expected}${is}`;
 }
 

@@ -1,7 +1,7 @@
 /**
  * JSON objects that a service puts around what a producer meant as the record. Each is told by names that it always has.
  */
-import type { JsonObject } from './field-lookup.ts';
+import { isJsonObject, type JsonObject } from './field-lookup.ts';
 
 export interface Envelope {
   /** What it is, with its article. */
@@ -18,6 +18,16 @@ export function envelopeOf(record: JsonObject): Envelope | null {
     ({ names, is }) => names.every((name) => Object.hasOwn(record, name)) && (is?.(record) ?? true),
   );
   return found === undefined ? null : { name: found.name, advice: found.advice };
+}
+
+/** What to do about an object around a list of objects, which may be the records that were meant; null for any other. */
+export function listAdvice(record: JsonObject): string | null {
+  for (const [name, value] of Object.entries(record)) {
+    if (!Array.isArray(value) || !isJsonObject(value[0])) continue;
+    const path = /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `.[${JSON.stringify(name)}]`;
+    return `if the records are inside '${name}': jq -c '${path}[]' FILE | npx tidemark put - …`;
+  }
+  return null;
 }
 
 interface KnownEnvelope extends Envelope {

@@ -4,7 +4,7 @@
  */
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath, Plan, ViewPlan } from '../definition/plan.ts';
-import { type Envelope, envelopeOf } from './envelope.ts';
+import { type Envelope, envelopeOf, listAdvice } from './envelope.ts';
 import { parseJsonObject, valueAt } from './field-lookup.ts';
 import { type OtherSpelling, otherSpelling, type SpellingKind } from './other-spelling.ts';
 
@@ -31,6 +31,8 @@ interface SampledPath {
   isFound: boolean;
   other: OtherSpelling | null;
   envelope: Envelope | null;
+  /** What to do about a list that may hold the records that were meant. */
+  list: string | null;
 }
 
 export class PathSample {
@@ -66,27 +68,32 @@ export class PathSample {
       if (sampled.isFound) continue;
       sampled.other ??= otherSpelling(record, path);
       sampled.envelope ??= envelopeOf(record);
+      sampled.list ??= listAdvice(record);
     }
   }
 
-  /** Of the paths that found nothing; `withoutOther` also of those that records have nothing like. */
+  /** Of the paths that found nothing; `withoutOther` also of those that records have nothing like, and that may not be in a list. */
   hints({ withoutOther }: { readonly withoutOther: boolean }): PathHint[] {
     return this.#paths
       .filter(
-        ({ records, isFound, other }) =>
-          records > 0 && !isFound && (withoutOther || other !== null),
+        ({ records, isFound, other, list }) =>
+          records > 0 && !isFound && (withoutOther || other !== null || list !== null),
       )
       .map(hintOf);
   }
 }
 
-function hintOf({ path, use, records, other, envelope }: SampledPath): PathHint {
+function hintOf({ path, use, records, other, envelope, list }: SampledPath): PathHint {
   const text = formatFieldPath(path);
   const found = other === null ? null : formatFieldPath(other.path);
   const where =
     records === 1 ? 'is not in the first record' : `is not in any of the first ${records} records`;
   const instead =
-    other === null || found === null ? '' : `; they have ${found}: ${EXPLAINED[other.kind](found)}`;
+    other === null || found === null
+      ? list === null
+        ? ''
+        : `; ${list}`
+      : `; they have ${found}: ${EXPLAINED[other.kind](found)}`;
   const around = envelope === null || other?.kind !== 'deeper' ? '' : ` (each is ${envelope.name})`;
   return { path: text, found, records, text: `field ${text}, ${use}, ${where}${instead}${around}` };
 }
@@ -102,7 +109,16 @@ const EXPLAINED: Readonly<Record<SpellingKind, (found: string) => string>> = {
 function sampledPaths(plan: Plan): SampledPath[] {
   const paths: SampledPath[] = [];
   const add = (path: FieldPath, use: string, categories: ReadonlySet<string> | null) => {
-    paths.push({ path, use, categories, records: 0, isFound: false, other: null, envelope: null });
+    paths.push({
+      path,
+      use,
+      categories,
+      records: 0,
+      isFound: false,
+      other: null,
+      envelope: null,
+      list: null,
+    });
   };
   if (plan.time !== null) add(plan.time.path, 'the time', null);
   if (plan.category !== null) add(plan.category, 'the category', null);

@@ -34,23 +34,25 @@ export interface BadRecord {
   readonly detail: string;
 }
 
-export type BadRecordReason =
-  | 'not-json'
-  | 'not-an-object'
-  | 'no-time'
-  | 'no-dedupe-id'
-  | 'wrong-type'
-  | 'not-finite'
-  | 'integer-too-large'
-  | 'group-key-too-large'
-  | 'record-too-large'
-  | 'too-far-in-the-future'
-  | 'too-far-in-the-past'
-  | 'late'
+export const BAD_RECORD_REASONS = [
+  'not-json',
+  'not-an-object',
+  'no-time',
+  'no-dedupe-id',
+  'wrong-type',
+  'not-finite',
+  'integer-too-large',
+  'group-key-too-large',
+  'record-too-large',
+  'too-far-in-the-future',
+  'too-far-in-the-past',
+  'late',
   /** Folding it threw, which it should not. */
-  | 'fold-failed'
+  'fold-failed',
   /** Environments died while they folded it. */
-  | 'kills-its-environment';
+  'kills-its-environment',
+] as const;
+export type BadRecordReason = (typeof BAD_RECORD_REASONS)[number];
 
 export interface RecordDecoder {
   /** Fills `fields` and returns null, or says why the record is bad (and leaves `fields` in any state). Never throws. */

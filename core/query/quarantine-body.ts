@@ -1,10 +1,11 @@
 /**
  * The body of a request about quarantined records: which are meant, by id, or by reason and time of arrival.
  */
+import { BAD_RECORD_REASONS } from '../decode/record-decoder.ts';
 import { REDRIVE_IDS_MAX } from '../limits.ts';
 import { isQuarantineId, type QuarantineSelection } from '../ports.ts';
 import { readTime } from './parameter-values.ts';
-import { type Asked, asked, refuse } from './query-problem.ts';
+import { type Asked, asked, didYouMean, refuse } from './query-problem.ts';
 import { openToken, sealToken } from './token.ts';
 
 /** Which records are meant. Of a selection, those after the id `after` only: it may be more than one request takes. */
@@ -76,12 +77,18 @@ function readNext(value: unknown): string {
 
 /** Throws `Refused`. */
 export function readReason(reason: unknown): string {
-  if (typeof reason === 'string' && reason !== '') return reason;
-  return refuse('wrong-reason', 'reason is a word that the quarantine lists.', {
-    path: 'reason',
-    expected: 'text such as "wrong-type"',
-    found: describe(reason),
-  });
+  const known = BAD_RECORD_REASONS.find((each) => each === reason);
+  if (known !== undefined) return known;
+  const meant = typeof reason === 'string' ? didYouMean(reason, BAD_RECORD_REASONS) : '.';
+  return refuse(
+    'wrong-reason',
+    `No record is quarantined for the reason ${describe(reason)}${meant}`,
+    {
+      path: 'reason',
+      expected: BAD_RECORD_REASONS.join(', '),
+      found: describe(reason),
+    },
+  );
 }
 
 function readIds(ids: unknown): readonly string[] {

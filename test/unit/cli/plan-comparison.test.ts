@@ -102,6 +102,16 @@ describe('a plan beside the active one', () => {
     });
   });
 
+  it.each([{ name: 'other', stream: 'shop' }, { stream: 'other' }])(
+    'of another pipeline is refused first, as dev does: %j',
+    async (other) => {
+      const lines = await compare(planOf(other));
+      expect(lines).toEqual([
+        expect.stringContaining("it has the state of pipeline 'shop' over stream 'shop'"),
+      ]);
+    },
+  );
+
   it.each([
     ['that this version cannot read', '{"views":1}', /cannot read its active plan/],
     ['that is no JSON', '{', /not compared with the plan of .*: .*JSON/],

@@ -23,7 +23,7 @@ describe('the status for a person', () => {
 
   it('explains a quarantine that lists more than is counted as quarantined', () => {
     expect(linesOf({ partlyQuarantined: 3 })[2]).toBe(
-      '3 of the folded records are in the quarantine too: they were late for some views, and others took them',
+      '3 of the folded records were late for some views, which did not take them: for these views they were quarantined',
     );
   });
 

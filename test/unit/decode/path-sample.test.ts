@@ -53,6 +53,13 @@ describe('a path that finds nothing in the first records', () => {
     );
   });
 
+  it('names a list that may hold the records that were meant', () => {
+    expect(hints(by('order'), [{ events: [{ order: 1 }] }])[0]?.text).toContain(
+      "; if the records are inside 'events': jq -c '.events[]' FILE | npx tidemark put - …",
+    );
+    expect(hints(by('order'), [{ tags: ['a'] }])).toEqual([]);
+  });
+
   it('is no matter once a record has it', () => {
     const records = [{ 'http.method': 'GET' }, { http: { method: 'GET' } }];
 

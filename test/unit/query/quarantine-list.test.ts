@@ -270,6 +270,7 @@ describe('the quarantine listing', () => {
     [{ limit: ['1', '2'] }, 'repeated-parameter', 'limit'],
     [{ from: 'yesterday' }, 'wrong-time', 'from'],
     [{ reason: '' }, 'wrong-reason', 'reason'],
+    [{ reason: 'wrongtype' }, 'wrong-reason', 'reason'],
     [{ summary: 'shard' }, 'wrong-summary', 'summary'],
     [{ summary: 'reason', limit: '10' }, 'unknown-parameter', 'limit'],
   ])('refuses %o', async (asking, code, path) => {

@@ -60,7 +60,7 @@ describe('a cell', () => {
     },
   );
 
-  it.each(['02134', '+5', '.5', '1,5', 'n/a', '1_000', '0x10', 'Infinity', ' 5'])(
+  it.each(['02134', '+5', '.5', 'n/a', '1_000', '0x10', 'Infinity', ' 5'])(
     'that the plan adds up and that is no number is refused by line and column: %s',
     async (text) => {
       const csv = `zip,price\n1,2\n2,"${text}"\n`;
@@ -71,6 +71,25 @@ describe('a cell', () => {
       );
     },
   );
+
+  it.each([
+    ['7,50', 'decimal comma: replace it by a point'],
+    ['1.234,50', 'decimal comma: replace it by a point, and take the points between thousands out'],
+    ['1,234.50', 'commas between thousands: take them out'],
+  ])('that has a comma is not offered as text: %s', async (text, advice) => {
+    const refused = await refusalOf('a.csv', `zip,price\n1,"${text}"\n`, { plan });
+    expect(refused).toContain(`such as 1.5. ${advice}`);
+    expect(refused).not.toContain('--types');
+  });
+
+  it('with decimals, of a column that is summed, makes one remark about doubles', async () => {
+    const { told } = await read('a.csv', 'zip,price\n1,2.50\n2,3.25\n', { plan });
+    expect(told).toEqual([
+      expect.stringContaining('column price has decimals, and sums are of binary doubles'),
+    ]);
+    expect((await read('b.csv', 'zip,price\n1,2\n2,3.00\n', { plan })).told).toEqual([]);
+    expect((await read('c.csv', 'size,zip\n1.5,1\n', { plan })).told).toEqual([]);
+  });
 
   it('of a column that is grouped by and added is a number only in its one spelling', async () => {
     expect(await cell('size', '1.5')).toBe('1.5');
@@ -169,7 +188,7 @@ describe('CSV', () => {
   it.each([
     [
       'a,b\n1,2\n1\n',
-      'f.csv, line 3: the row has 1 fields, and the header names 2: fields are missing',
+      'f.csv, line 3: the row has 1 field, and the header names 2: fields are missing',
     ],
     [
       'a,b\n"1\n",2\n1,2,3\n',

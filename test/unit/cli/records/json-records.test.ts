@@ -7,6 +7,20 @@ useFolder();
 
 const MIB = 1024 * 1024;
 
+it.each(['\n', ''])(
+  'one object around all records that is too large to be one is refused, with what unpacks it',
+  async (space) => {
+    const events = Array.from(
+      { length: 30_000 },
+      (_, id) => `{"id":${id},"note":"${'x'.repeat(40)}"}`,
+    );
+    const text = `{"events":[${space}${events.join(`,${space}`)}]}`;
+    expect(await refusalOf('a.json', text)).toContain(
+      "jq -c '.events[]' FILE | npx tidemark put - …",
+    );
+  },
+);
+
 describe('JSON lines', () => {
   it('pass as they stand, without empty ones, with the number of their line', async () => {
     const text = '{"a":1}\r\n\n{"b": 9007199254740993}\n   \nnot json';
