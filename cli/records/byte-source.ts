@@ -2,8 +2,11 @@
  * The bytes of a file or of stdin, unpacked. What the bytes are is told by the bytes, whatever the file's name: gzip and zstd
  * are unpacked, UTF-16 and other packings are refused by name with the command that helps.
  */
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream, open, type Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { pipeline, Readable, type Transform } from 'node:stream';
+import { promisify } from 'node:util';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { type ByteFormat, byteFormatOf } from '../../core/decode/byte-signature.ts';
 import { RecordFileError } from './file-record.ts';
@@ -18,15 +21,59 @@ export interface ByteSource {
   readonly isParquet: boolean;
   /** It was unpacked here. */
   readonly isPacked: boolean;
+  /** Each reading gives the same bytes; what comes from a pipe, a FIFO or a device can be read once. */
+  readonly isRepeatable: boolean;
+  /** For one whose `chunks` are not read. */
+  readonly close: () => void;
 }
 
 /** `name` is for messages and commands in them; `-` is stdin. Rejects with `RecordFileError`. */
 export async function openBytes(name: string, stop: SourceStop): Promise<ByteSource> {
-  const input = name === '-' ? process.stdin : createReadStream(name);
-  return sourceOf(name, stop.chunksOf(named(name, input)), false);
+  // What cannot be looked at fails when it is opened, and that error says why.
+  const stats = name === '-' ? null : await stat(name).catch(() => null);
+  const input = await inputOf(name, stats);
+  const close = () => void input.destroy();
+  try {
+    const source = await sourceOf(name, closing(stop.chunksOf(named(name, input)), close), false);
+    return { ...source, isRepeatable: stats?.isFile() ?? false, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
-async function sourceOf(name: string, input: Chunks, isPacked: boolean): Promise<ByteSource> {
+const STDIN_NAMES = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'];
+
+async function inputOf(name: string, stats: Stats | null): Promise<Readable> {
+  // By offset: a name of stdin may share its place with an earlier reader of the same file.
+  if (stats?.isFile()) return createReadStream(name, { start: 0 });
+  // Stdin can be a socket, which cannot be opened by a name.
+  if (STDIN_NAMES.includes(name)) return process.stdin;
+  return stats?.isFIFO() ? await openPipe(name) : createReadStream(name);
+}
+
+/** Not by `createReadStream`: a read that waits in a thread would keep the process from its end. */
+async function openPipe(name: string): Promise<Readable> {
+  const { O_NONBLOCK, O_RDONLY } = constants;
+  // Elsewhere a FIFO that has no writer yet would be at its end.
+  const flags = process.platform === 'linux' ? O_RDONLY | O_NONBLOCK : O_RDONLY;
+  // The socket owns the descriptor; a `FileHandle` would close it when it is collected.
+  const fd = await promisify(open)(name, flags);
+  return new Socket({ fd, readable: true, writable: false });
+}
+
+/** A read that is under way ends with `close`, also where nothing more comes. */
+async function* closing(chunks: Chunks, close: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+  } finally {
+    close();
+  }
+}
+
+type UnpackedSource = Omit<ByteSource, 'isRepeatable' | 'close'>;
+
+async function sourceOf(name: string, input: Chunks, isPacked: boolean): Promise<UnpackedSource> {
   const { head, chunks } = await peek(input);
   const format = byteFormatOf(head);
   const unpack = format === null ? undefined : UNPACKING[format];

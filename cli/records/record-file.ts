@@ -33,44 +33,62 @@ export interface RecordReading {
 
 /**
  * Reads `name` (`-` is stdin). Rejects with `RecordFileError`, or with `UsageError` where it could not be read whatever is in
- * it. A CSV file is read through once before its first record comes: nothing of it is used if a row at its end is wrong.
+ * it. A regular file of CSV is read through once before its first record comes: nothing of it is used if a row at its end is
+ * wrong. What can be read only once (stdin, a pipe, a FIFO) is judged row by row.
  */
 export async function* recordsOf(name: string, reading: RecordReading): AsyncGenerator<FileRecord> {
   const first = await open(name, reading);
-  if (first.format === 'csv' && name !== '-') {
-    for await (const _ of first.records);
-    yield* (await open(name, { ...reading, tell: () => {} })).records;
-  } else yield* first.records;
+  if (first.format !== 'csv' || !first.isRepeatable) {
+    yield* first.records;
+    return;
+  }
+  let judged = 0;
+  for await (const _ of first.records) judged++;
+  const second = await open(name, { ...reading, tell: () => {} });
+  let given = 0;
+  for await (const record of second.records) {
+    given++;
+    yield record;
+  }
+  if (given >= judged || reading.stop.isStopped) return;
+  throw new RecordFileError(
+    `${name} changed while it was read: it had ${judged} records, and then ${given}`,
+  );
 }
 
 interface OpenFile {
   readonly format: RecordFormat;
+  readonly isRepeatable: boolean;
   readonly records: AsyncGenerator<FileRecord>;
 }
 
 async function open(name: string, reading: RecordReading): Promise<OpenFile> {
   const named = reading.format ?? formatByName(name);
   const source = await openBytes(name, reading.stop);
-  const { chunks } = source;
+  const { chunks, isRepeatable } = source;
   const format = formatOf(source, named, reading.format !== null);
   switch (format) {
     // The readers are loaded by what needs them, since every command loads this file.
     case 'parquet': {
-      await chunks.return(undefined);
+      source.close();
       refuseParquet(name, source);
       const { parquetRecords } = await import('./parquet-records.ts');
-      return { format, records: parquetRecords(name, reading) };
+      return { format, isRepeatable, records: parquetRecords(name, reading) };
     }
     case 'csv': {
       const { csvRecords } = await import('./csv-records.ts');
       const delimiter = reading.delimiter ?? (isTabbed(name) ? '\t' : null);
-      return { format, records: csvRecords(chunks, { ...reading, name, delimiter }) };
+      return { format, isRepeatable, records: csvRecords(chunks, { ...reading, name, delimiter }) };
     }
     case 'json':
     case 'ndjson': {
       const isTold = reading.format === 'ndjson';
       const { fromNumber, stop } = reading;
-      return { format, records: jsonRecords(chunks, { name, isTold, fromNumber, stop }) };
+      return {
+        format,
+        isRepeatable,
+        records: jsonRecords(chunks, { name, isTold, fromNumber, stop }),
+      };
     }
   }
 }
@@ -114,10 +132,10 @@ function formatOf(source: ByteSource, named: RecordFormat, isTold: boolean): Rec
   return named === 'csv' && !isTold && JSON_START.test(text) ? 'json' : named;
 }
 
-function refuseParquet(name: string, { isParquet, isPacked }: ByteSource): void {
+function refuseParquet(name: string, { isParquet, isPacked, isRepeatable }: ByteSource): void {
   const file = shown(name);
   if (!isParquet) throw new RecordFileError(`${file} is not Parquet: it does not begin with PAR1`);
-  if (name !== '-' && !isPacked) return;
+  if (isRepeatable && !isPacked) return;
   throw new RecordFileError(
     `${file} is Parquet, which is read from its end: put it as a file, unpacked`,
   );

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SourceStop } from '../../../../cli/records/source-stop.ts';
+import { type Read, readFrom } from './record-reading.ts';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-pipes-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const CSV = 'a,b\n1,2\n3,4\n';
+
+function fifo(name: string): string {
+  const path = join(folder, name);
+  execFileSync('mkfifo', [path]);
+  return path;
+}
+
+/** What a FIFO gives into which `content` is written once. */
+async function through(name: string, content: string | Uint8Array): Promise<Read> {
+  const path = fifo(name);
+  const [read] = await Promise.all([readFrom(path), writeFile(path, content)]);
+  return read;
+}
+
+describe('what can be read only once, though it has a name,', () => {
+  it('gives all its rows of CSV', async () => {
+    expect((await through('a.csv', CSV)).texts).toEqual(['{"a":"1","b":"2"}', '{"a":"3","b":"4"}']);
+  });
+
+  it('gives them unpacked too', async () => {
+    expect((await through('b.csv.gz', gzipSync(CSV))).texts).toHaveLength(2);
+  });
+
+  it('gives JSON that is named CSV', async () => {
+    expect((await through('c.csv', '{"a":1}\n{"a":2}\n')).texts).toEqual(['{"a":1}', '{"a":2}']);
+  });
+
+  it('is judged row by row', async () => {
+    await expect(through('d.csv', `${CSV}5\n`)).rejects.toThrow('line 4: the row has 1 field');
+  });
+
+  it('is refused where it is Parquet', async () => {
+    await expect(through('e.parquet', 'PAR1, and what follows')).rejects.toThrow(
+      'is Parquet, which is read from its end: put it as a file, unpacked',
+    );
+  });
+
+  it('ends once it is stopped, also before anything is written', async () => {
+    const stop = new SourceStop();
+    const reading = readFrom(fifo('f.csv'), { stop });
+    setImmediate(() => stop.stop());
+
+    expect((await reading).texts).toEqual([]);
+  });
+});
+
+it('a file that has fewer rows when they are sent than when they were judged is an error', async () => {
+  const path = join(folder, 'g.csv');
+  writeFileSync(path, CSV);
+  // The header is told of after the file was read, before it is read again.
+  const tell = () => writeFileSync(path, 'a,b\n1,2\n');
+
+  await expect(readFrom(path, { tell })).rejects.toThrow(
+    'g.csv changed while it was read: it had 2 records, and then 1',
+  );
+});
