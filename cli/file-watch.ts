@@ -10,58 +10,58 @@ type Signatures = ReadonlyMap<string, string>;
 
 export class FileWatch {
   readonly #paths: () => readonly string[];
-  readonly #onChange: () => Promise<void>;
+  readonly #onChange: (signal: AbortSignal) => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   /** Of the files as they were when they were read last. */
   #known: Signatures;
   #seen: Signatures;
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
+  /** Of the `onChange` that runs. */
+  #running: AbortController | null = null;
 
   /**
-   * `paths` is asked again after each change. `known` is how the files were when they were read first (`signaturesOf`): what
-   * changed since counts. Calls of `onChange`, which does not reject, do not overlap.
+   * `paths` is asked at each look. `known` is how the files were when they were read first (`signaturesOf`): what changed
+   * since counts. `onChange`, which does not reject, is called at each change, also while an earlier call runs: the signal
+   * of that one is aborted then.
    */
   constructor(
     paths: () => readonly string[],
-    onChange: () => Promise<void>,
+    onChange: (signal: AbortSignal) => Promise<void>,
     known: Signatures = signaturesOf(paths()),
   ) {
     this.#paths = paths;
     this.#onChange = onChange;
     this.#known = known;
     this.#seen = this.#known;
-    this.#schedule();
+    this.#timer = setInterval(() => this.#look(), INTERVAL_MS);
   }
 
-  /** Resolves when a running `onChange` is done. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+  /** From now on `onChange` is not called; the signal of one that runs is aborted. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#running?.abort();
   }
 
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#look().then(() => this.#schedule());
-    }, INTERVAL_MS);
-  }
-
-  async #look(): Promise<void> {
+  #look(): void {
+    const paths = this.#paths();
+    // What a call that runs has not come to yet may belong still.
+    const kept = this.#running === null ? [] : [...this.#known.keys()];
     const before = this.#seen;
-    const now = signaturesOf([...this.#known.keys()]);
+    const now = signaturesOf([...new Set([...kept, ...paths])]);
+    // Files that belong only since the last look have not changed by that.
+    this.#known = new Map([...now].map(([path, own]) => [path, this.#known.get(path) ?? own]));
     this.#seen = now;
     if (areEqual(now, this.#known) || !areEqual(now, before)) return;
-    await this.#onChange();
-    // What changed while it was read counts as changed; files that belong to it only now do not.
-    this.#known = new Map(
-      [...signaturesOf(this.#paths())].map(([path, signature]) => [
-        path,
-        now.get(path) ?? signature,
-      ]),
-    );
-    this.#seen = this.#known;
+    // What changes while it is read counts as changed.
+    this.#known = now;
+    void this.#change();
+  }
+
+  async #change(): Promise<void> {
+    this.#running?.abort();
+    const running = new AbortController();
+    this.#running = running;
+    await this.#onChange(running.signal);
+    if (this.#running === running) this.#running = null;
   }
 }
 

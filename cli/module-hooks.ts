@@ -3,19 +3,16 @@
  * CommonJS package, beside no installed Tidemark.
  *
  * - `tidemark` is this program's own copy, so that a file needs nothing installed and never meets another version.
- * - A file that was asked for by `importFresh`, and what it imports by a relative path, is read and judged here: types
+ * - A file that was asked for by `importPipeline`, and what it imports by a relative path, is read and judged here: types
  *   are stripped, and what is no CommonJS is a module, whatever the nearest package.json says.
- * - A query in their address tells these files from all others, and one load from the next: a file that changed is read
- *   again. Node keeps the old ones; a person does not save often enough for that to matter.
- * - Where a symbolic link leads is asked at each load. Node remembers where it led first, so after a link has been set
- *   anew (a ConfigMap, `current/` of a deployment) it would read the old file again.
+ * - Hooks and modules last as long as the thread: each load takes a thread of its own, so that a file that changed, or a
+ *   link that leads elsewhere, is read as it is now.
  */
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import {
   createRequire,
   type LoadHookContext,
   type ModuleFormat,
-  type ResolveHookContext,
   registerHooks,
   stripTypeScriptTypes,
 } from 'node:module';
@@ -24,7 +21,6 @@ import { types } from 'node:util';
 import { compileFunction } from 'node:vm';
 
 const require = createRequire(import.meta.url);
-const QUERY = 'tidemark-load';
 const TYPESCRIPT = /\.[cm]?ts$/;
 const SCRIPT = /\.[cm]?[jt]s$/;
 const RELATIVE = /^\.\.?\//;
@@ -34,41 +30,31 @@ const isSource = import.meta.url.endsWith('.ts');
 const packageUrl = new URL(`../core/definition/index.${isSource ? 'ts' : 'js'}`, import.meta.url)
   .href;
 
-let isRegistered = false;
-let loadCount = 0;
-/** What the last load read; of one that failed, as far as it came. */
-const imported = new Set<string>();
-/** Paths by which the last load asked for files, where a link leads from them to another path. */
-const links = new Map<string, string>();
-
-/** Imports the module at an absolute path as it is now, even if it was imported before. Rejects with Node's errors. */
-export async function importFresh(path: string): Promise<Readonly<Record<string, unknown>>> {
-  if (!isRegistered) registerHooks({ resolve, load });
-  isRegistered = true;
-  imported.clear();
-  links.clear();
-  const realPath = realpathSync(path);
-  forgetCommonJs(realPath, new Set());
-  if (formatOf(realPath, readSource(realPath)) === 'commonjs') {
-    // Imported, it would not see these hooks in its own `require` before Node 24.
-    const exported: unknown = require(realPath);
-    noteRequired(realPath);
-    return types.isModuleNamespaceObject(exported)
-      ? (exported as Record<string, unknown>)
-      : { default: exported };
-  }
-  const url = pathToFileURL(realPath);
-  url.searchParams.set(QUERY, String(++loadCount));
-  return (await import(url.href)) as Record<string, unknown>;
-}
+/** Addresses of the pipeline file, and of what it imports by a relative path. */
+const own = new Set<string>();
+let tellPath: (path: string) => void = () => {};
 
 /**
- * The files that the last `importFresh` read: the one that was asked for, and what it imported by a relative path; and the
- * links that led to them.
+ * Imports the module at an absolute path, once in a thread. `onRead` hears of each file that is read for it, itself among
+ * them, and of the links that lead there, also where the load fails later. Rejects with Node's errors.
  */
-export function importedFiles(): readonly string[] {
-  const leading = [...links].filter(([, realPath]) => imported.has(realPath));
-  return [...imported, ...leading.map(([path]) => path)];
+export async function importPipeline(
+  path: string,
+  onRead: (path: string) => void,
+): Promise<Readonly<Record<string, unknown>>> {
+  tellPath = onRead;
+  registerHooks({ resolve, load });
+  const realPath = realpathSync(path);
+  const { href } = pathToFileURL(realPath);
+  own.add(href);
+  if (formatOf(realPath, readSource(realPath)) !== 'commonjs') {
+    return (await import(href)) as Record<string, unknown>;
+  }
+  // Imported, it would not see these hooks in its own `require` before Node 24.
+  const exported: unknown = require(realPath);
+  return types.isModuleNamespaceObject(exported)
+    ? (exported as Record<string, unknown>)
+    : { default: exported };
 }
 
 /**
@@ -94,56 +80,39 @@ const resolve: Resolve = (specifier, context, nextResolve) => {
   }
   const resolved = nextResolve(specifier, context);
   const { parentURL } = context;
-  const query = loadQuery(parentURL);
-  const isOwn = query !== null || (isRequired(context) && !parentURL?.includes('/node_modules/'));
-  if (!isOwn || !RELATIVE.test(specifier)) return resolved;
-  const current = resolvedNow(specifier, parentURL as string) ?? resolved.url;
-  if (query === null || isRequired(context)) {
-    return current === resolved.url ? resolved : { url: current, shortCircuit: true };
-  }
-  const url = new URL(current);
-  url.searchParams.set(QUERY, query);
-  return { ...resolved, url: url.href };
+  if (parentURL === undefined || !own.has(parentURL) || !RELATIVE.test(specifier)) return resolved;
+  own.add(resolved.url);
+  tellLink(specifier, parentURL, resolved.url);
+  return resolved;
 };
 
 /** What `require` may leave out of a file's name. */
 const ENDINGS = ['', '.js', '.json', '/index.js'];
 
-/** Where a relative path leads at this moment; null if that is no file. */
-function resolvedNow(specifier: string, parentUrl: string): string | null {
-  if (!parentUrl.startsWith('file:')) return null;
-  const parent = new URL(parentUrl);
-  parent.search = '';
+/** Tells the path by which a file was asked for, if a link leads from there to another path. */
+function tellLink(specifier: string, parentUrl: string, resolvedUrl: string): void {
+  if (!resolvedUrl.startsWith('file:')) return;
+  const realPath = fileURLToPath(resolvedUrl);
   for (const ending of ENDINGS) {
     try {
-      const path = fileURLToPath(new URL(`${specifier}${ending}`, parent));
-      if (!statSync(path).isFile()) continue;
-      const realPath = realpathSync(path);
-      if (realPath !== path) links.set(path, realPath);
-      return pathToFileURL(realPath).href;
+      const path = fileURLToPath(new URL(`${specifier}${ending}`, parentUrl));
+      if (path !== realPath && realpathSync(path) === realPath) tellPath(path);
     } catch {
-      // Not this one; where it is none of them, Node says so.
+      // Not by this name.
     }
   }
-  return null;
 }
 
 const load: Load = (url, context, nextLoad) => {
-  if (loadQuery(url) === null) return nextLoad(url, context);
+  if (!own.has(url) || !url.startsWith('file:')) return nextLoad(url, context);
   const path = fileURLToPath(url);
-  imported.add(path);
-  if (!SCRIPT.test(path)) return nextLoad(url, context);
+  tellPath(path);
+  if (!SCRIPT.test(path) || isRequired(context)) return nextLoad(url, context);
   const source = readSource(path);
   return { format: formatOf(path, source), source, shortCircuit: true };
 };
 
-/** Which load a file belongs to, or null if it is none of a pipeline. */
-function loadQuery(url: string | undefined): string | null {
-  if (url === undefined || !url.startsWith('file:')) return null;
-  return new URL(url).searchParams.get(QUERY);
-}
-
-function isRequired(context: ResolveHookContext): boolean {
+function isRequired(context: LoadHookContext): boolean {
   return context.conditions.includes('require');
 }
 
@@ -176,19 +145,4 @@ function stripTypes(source: string, path: string): string {
   } finally {
     process.emitWarning = emitWarning;
   }
-}
-
-/** CommonJS modules are kept by path whatever the query: forgets this one and what it required. */
-function forgetCommonJs(path: string, seen: Set<string>): void {
-  const module = require.cache[path];
-  if (module === undefined || seen.has(path) || path.includes('/node_modules/')) return;
-  seen.add(path);
-  for (const child of module.children) forgetCommonJs(child.filename, seen);
-  delete require.cache[path];
-}
-
-function noteRequired(path: string): void {
-  if (imported.has(path) || path.includes('/node_modules/')) return;
-  imported.add(path);
-  for (const child of require.cache[path]?.children ?? []) noteRequired(child.filename);
 }

@@ -1,16 +1,19 @@
 /**
  * From the path of a pipeline file to its plan, or to an error that says what is wrong with the file and where.
+ *
+ * TypeScript and JavaScript run in a thread of their own, which ends with the load: whatever the file does there, such as
+ * ending the process, throwing later or never coming to an end, ends that thread alone.
  */
-import { realpathSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname, extname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { inspect, stripVTControlCharacters } from 'node:util';
+import { extname, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { unreachable } from '../core/assert.ts';
 import { isJsonObject } from '../core/decode/field-lookup.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';
+import type { PipelineJson } from '../core/definition/pipeline-json.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { formatProblems, type Problem } from '../core/definition/problem.ts';
-import { importedFiles, importFresh, syntaxErrorIn } from './module-hooks.ts';
+import { planOf } from '../runtime/plan-data.ts';
 
 /** A pipeline file that cannot be used. The message is for a person: many lines, and the file's name in the first. */
 export class PipelineFileError extends Error {
@@ -24,33 +27,45 @@ export class PipelineFileError extends Error {
   }
 }
 
+/** What the thread in `pipeline-evaluation.ts` says: files as they are read, then one of the others. */
+export type EvaluationMessage =
+  | { readonly kind: 'read'; readonly path: string }
+  | { readonly kind: 'pipeline'; readonly pipeline: PipelineJson }
+  | { readonly kind: 'problems'; readonly problems: readonly Problem[] }
+  /** A sentence about the file, which follows its name. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+export interface LoadOptions {
+  /** Ends the load, which rejects with its reason. */
+  readonly signal?: AbortSignal;
+  /** Hears the absolute paths of files that the file imports by a relative path, also where the load fails. */
+  readonly onRead?: (path: string) => void;
+  readonly timeoutMs?: number;
+}
+
 const SCRIPT_EXTENSIONS = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs'];
+const TIMEOUT_MS = 10_000;
 
 /**
  * The plan of a file: `.json`, or TypeScript or JavaScript whose default export is the pipeline or a promise of it. Reads
  * it again at each call. Rejects with `PipelineFileError`.
  */
-export async function loadPipelineFile(path: string): Promise<Plan> {
+export async function loadPipelineFile(path: string, options: LoadOptions = {}): Promise<Plan> {
   const absolute = resolve(path);
   const extension = extname(absolute);
   await checkReadable(path, absolute);
-  let json: unknown;
-  if (extension === '.json') json = await readJson(path, absolute);
-  else if (SCRIPT_EXTENSIONS.includes(extension)) json = await importDefault(path, absolute);
-  else {
+  if (SCRIPT_EXTENSIONS.includes(extension)) return evaluate(path, absolute, options);
+  if (extension !== '.json') {
     const kinds = ['.json', ...SCRIPT_EXTENSIONS].join(', ');
     throw new PipelineFileError(`${path} is not a pipeline file: its name must end in ${kinds}`);
   }
-  const parsed = parsePlan(json);
+  const parsed = parsePlan(await readJson(path, absolute));
   if (parsed.ok) return parsed.plan;
-  const { problems } = parsed;
-  throw new PipelineFileError(formatProblems(path, problems), { problems });
+  throw invalid(path, parsed.problems);
 }
 
-/** The file, and those that it imported by a relative path when it was loaded last. */
-export function filesOfPipeline(path: string): string[] {
-  const absolute = resolve(path);
-  return [...new Set([absolute, ...importedFiles()])];
+function invalid(path: string, problems: readonly Problem[]): PipelineFileError {
+  return new PipelineFileError(formatProblems(path, problems), { problems });
 }
 
 async function checkReadable(path: string, absolute: string): Promise<void> {
@@ -84,67 +99,51 @@ function withoutReport(json: unknown): unknown {
   return pipeline;
 }
 
-/** A file that ends the process, or never finishes loading, must not look like one that was sound. */
-async function whileLoading<T>(path: string, loading: Promise<T>): Promise<T> {
-  const onExit = () => {
-    console.error(`error: ${path} ended the process, or never finished, while it was loaded`);
-    process.exitCode = 1;
-  };
-  process.once('exit', onExit);
+async function evaluate(path: string, absolute: string, options: LoadOptions): Promise<Plan> {
+  const { signal, onRead = () => {}, timeoutMs = TIMEOUT_MS } = options;
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Plan>();
+  const refuse = (message: string) => reject(new PipelineFileError(`${path} ${message}`));
+  const worker = new Worker(evaluationEntry, { workerData: absolute, name: 'pipeline file' });
+  worker.on('message', (message: EvaluationMessage) => {
+    switch (message.kind) {
+      case 'read':
+        return onRead(message.path);
+      case 'pipeline':
+        return resolve(planOf(message.pipeline));
+      case 'problems':
+        return reject(invalid(path, message.problems));
+      case 'failed':
+        return refuse(message.message);
+      default:
+        return unreachable(message);
+    }
+  });
+  // Its own errors come as messages: this is for want of memory or of threads.
+  worker.on('error', (error) => refuse(`could not be loaded:\n\n  ${messageOf(error)}`));
+  worker.on('exit', () => refuse('ended the process, or never finished, while it was loaded'));
+  const timer = setTimeout(() => refuse(notInTime(timeoutMs)), timeoutMs);
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener('abort', abort);
   try {
-    return await loading;
+    return await promise;
   } finally {
-    process.off('exit', onExit);
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+    worker.removeAllListeners('message');
+    // Not waited for: a call that blocks the thread, such as execSync, holds it up.
+    void worker.terminate();
   }
 }
 
-async function importDefault(path: string, absolute: string): Promise<unknown> {
-  let exported: Readonly<Record<string, unknown>>;
-  let value: unknown;
-  try {
-    exported = await whileLoading(path, importFresh(absolute));
-    value = await exported['default'];
-  } catch (cause) {
-    const message = `${path} could not be loaded:\n\n${loadingError(cause, absolute)}`;
-    throw new PipelineFileError(message, { cause });
-  }
-  const pipeline = isCompiledModule(value) ? value['default'] : value;
-  if (pipeline === undefined) {
-    const names = Object.keys(exported).filter((name) => name !== 'default');
-    const found = names.length === 0 ? 'it exports nothing' : `it exports ${names.join(', ')}`;
-    const expected = 'expected the pipeline as its default export: export default pipeline({ … })';
-    throw new PipelineFileError(`${path} has no default export (${found}); ${expected}`);
-  }
-  return pipeline;
-}
+// Sources run as .ts and the built package as .js.
+const evaluationEntry = new URL(
+  `./pipeline-evaluation${extname(import.meta.url)}`,
+  import.meta.url,
+);
 
-/** True for what compilers make of `export default` where they write CommonJS. */
-function isCompiledModule(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__esModule');
-}
-
-/** The error with the place in the author's files, without the frames of Node and of this program. */
-function loadingError(thrown: unknown, absolute: string): string {
-  const cause = thrown instanceof SyntaxError ? (syntaxErrorIn(absolute) ?? thrown) : thrown;
-  if (!(cause instanceof Error)) return `  it threw ${inspect(cause, { depth: 0 })}`;
-  const folders = [dirname(absolute), realFolderOf(absolute)];
-  const own = folders.flatMap((folder) => [folder, pathToFileURL(folder).href]);
-  return stripVTControlCharacters(cause.stack ?? cause.message)
-    .replace(/\?tidemark-load=\d+/g, '')
-    .replace(/ \[ERR_\w+_TYPESCRIPT_SYNTAX\]/, '')
-    .split('\n')
-    .filter((line) => !/^ +at /.test(line) || own.some((folder) => line.includes(folder)))
-    .map((line) => `  ${line}`.trimEnd())
-    .join('\n');
-}
-
-/** Where the file lies that a link leads to. */
-function realFolderOf(path: string): string {
-  try {
-    return dirname(realpathSync(path));
-  } catch {
-    return dirname(path);
-  }
+function notInTime(timeoutMs: number): string {
+  return `was not loaded within ${timeoutMs / 1000} s, and was stopped: look for a loop without an end, or a request that is not answered, in it and in what it imports`;
 }
 
 function messageOf(cause: unknown): string {

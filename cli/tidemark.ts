@@ -18,6 +18,7 @@ import { undeleteCommand } from './commands/undelete.ts';
 import { errorText } from './error-text.ts';
 import { printableLines } from './printable.ts';
 import { UsageError } from './usage-error.ts';
+import { silenceExperimentalWarnings } from './warnings.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -92,12 +93,4 @@ function packageVersion(): string {
     }
   }
   return 'unknown';
-}
-
-/** `node:sqlite` works and is called experimental; a person who starts a pipeline need not read that each time. */
-function silenceExperimentalWarnings(): void {
-  process.removeAllListeners('warning');
-  process.on('warning', (warning) => {
-    if (warning.name !== 'ExperimentalWarning') console.error(`warning: ${warning.message}`);
-  });
 }

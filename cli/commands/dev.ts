@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
+import type { Plan } from '../../core/definition/plan.ts';
 import { BATCH_RECORDS_MAX } from '../../core/limits.ts';
 import type { DevRuntime } from '../../runtime/dev-runtime.ts';
 import { ChildCommand } from '../child-command.ts';
@@ -13,7 +15,7 @@ import {
   pipelineOption,
   wholeNumber,
 } from '../option-values.ts';
-import { filesOfPipeline, loadPipelineFile } from '../pipeline-file.ts';
+import { loadPipelineFile } from '../pipeline-file.ts';
 import { portEnvironment, shellLines } from '../port-environment.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -78,9 +80,10 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
     throw new UsageError(`unexpected '${command[0]}'; a command to run comes after --: ${example}`);
   }
   const { pipeline: path, region } = options;
-  const plan = await loadPipelineFile(path);
+  const source = new PipelineSource(path);
+  const plan = await source.load();
   // A change while it starts counts too.
-  const asLoaded = signaturesOf(filesOfPipeline(path));
+  const asLoaded = signaturesOf(source.files());
   const output = devOutput(options.json ?? false, command.length > 0);
   const signals = new Signals();
   // Loaded here, so that no other command waits for it.
@@ -104,8 +107,8 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
   output.tell({ kind: 'ready', pipeline: plan.name, url, ...counts });
   if (command.length === 0) output.say(exportLines(url, region));
   const watch = new FileWatch(
-    () => filesOfPipeline(path),
-    () => reload(path, runtime, output),
+    () => source.files(),
+    (signal) => reload(source, signal, runtime, output),
     asLoaded,
   );
   try {
@@ -115,7 +118,7 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
     if (command.length === 0) await Promise.race([signals.first, lost]);
     else process.exitCode = await runBeside(command, url, region, signals, lost);
   } finally {
-    await watch.stop();
+    watch.stop();
     await runtime.close();
   }
 }
@@ -128,12 +131,43 @@ function exportLines(url: string, region: string): string[] {
   ];
 }
 
+/** The pipeline file, and what its newest load has read. */
+class PipelineSource {
+  readonly path: string;
+  #read = new Set<string>();
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  load(signal?: AbortSignal): Promise<Plan> {
+    const read = new Set<string>();
+    this.#read = read;
+    const onRead = (file: string) => read.add(file);
+    return loadPipelineFile(this.path, { onRead, ...(signal === undefined ? {} : { signal }) });
+  }
+
+  files(): string[] {
+    return [...new Set([resolve(this.path), ...this.#read])];
+  }
+}
+
 /** Goes over to the plan of the changed file; what cannot be used is told, and the one before goes on. */
-async function reload(path: string, runtime: DevRuntime, output: DevOutput): Promise<void> {
+async function reload(
+  source: PipelineSource,
+  signal: AbortSignal,
+  runtime: DevRuntime,
+  output: DevOutput,
+): Promise<void> {
+  const { path } = source;
   try {
-    const outcome = await runtime.reload(await loadPipelineFile(path));
+    const plan = await source.load(signal);
+    // A newer file, or the end of this process, has overtaken it.
+    if (signal.aborted) return;
+    const outcome = await runtime.reload(plan);
     if (outcome === 'same') output.tell({ kind: 'plan-unchanged', path });
   } catch (error) {
+    if (signal.aborted) return;
     output.tell({ kind: 'reload-failed', path, message: errorText(error) });
   }
 }

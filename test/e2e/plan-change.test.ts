@@ -131,6 +131,30 @@ describe('tidemark dev with a changed pipeline file', () => {
     await dev.prints('stdout', /plan 2 /);
   });
 
+  it('goes on beside a file that never comes to an end, takes the next one, and ends in order', async () => {
+    const where = folder();
+    const file = join(where, 'shop.ts');
+    const sound = `export default ${JSON.stringify(ORDERS)};\n`;
+    writeFileSync(file, sound);
+    const dev = await start(where, '--pipeline', 'shop.ts');
+    writeFileSync(file, `console.log('looping');\nfor (;;);\n`);
+    await dev.prints('stdout', /looping/);
+    const after = await put(dev, manyOrders('o', 10));
+    expect(await groups(dev, 'minutes', 'orders', after)).toEqual({ north: 5, south: 5 });
+    writeFileSync(file, `process.exit(0);\n${sound}`);
+    await dev.prints('stderr', /shop\.ts ended the process, .*\n.*the pipeline that ran before/);
+    writeFileSync(file, `export default ${JSON.stringify(WIDER)};\n`);
+    await dev.prints('stdout', /plan 2 /);
+    writeFileSync(
+      file,
+      `console.log('waiting');\nawait new Promise((r) => setTimeout(r, 60_000));\n`,
+    );
+    await dev.prints('stdout', /waiting/);
+
+    expect(await dev.end('SIGINT')).toBe(0);
+    expect(dev.stderr).not.toContain('waiting');
+  });
+
   it('notices a change of a module that the file imports', async () => {
     const where = folder();
     mkdirSync(join(where, 'parts'));

@@ -14,8 +14,8 @@ beforeEach(() => {
   vi.useFakeTimers().setTimerTickMode('nextTimerAsync');
 });
 
-afterEach(async () => {
-  await Promise.all(watches.map((watch) => watch.stop()));
+afterEach(() => {
+  for (const watch of watches) watch.stop();
   vi.useRealTimers();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -110,26 +110,50 @@ describe('FileWatch', () => {
     while (changes < 2) await pause(20);
   });
 
-  it('waits for the reader when it stops', async () => {
-    const path = file('a', 'one');
-    let running = 0;
-    let begun = 0;
+  it('goes on beside a reader that does not come to an end, which is told so', async () => {
+    const [path, part] = [file('a', 'one'), file('part', 'one')];
+    const signals: AbortSignal[] = [];
     const own = new FileWatch(
-      () => [path],
-      async () => {
-        begun++;
-        running++;
-        await pause(100);
-        running--;
+      () => (signals.length === 0 ? [path] : [path, part]),
+      (signal) => {
+        signals.push(signal);
+        return new Promise(() => {});
       },
     );
-    writeFileSync(path, 'two');
-    while (begun === 0) await pause(10);
-    await own.stop();
+    watches.push(own);
+    const isAborted = () => signals.map(({ aborted }) => aborted);
+    writeFileSync(path, 'two two');
+    while (signals.length < 1) await pause(20);
+    await pause(600);
+    expect(isAborted()).toEqual([false]);
+    // A file that the reader has come to meanwhile.
+    writeFileSync(part, 'two two');
+    while (signals.length < 2) await pause(20);
+    expect(isAborted()).toEqual([true, false]);
+    writeFileSync(path, 'three three');
+    while (signals.length < 3) await pause(20);
 
-    expect(running).toBe(0);
-    writeFileSync(path, 'three');
+    own.stop();
+    expect(isAborted()).toEqual([true, true, true]);
+    writeFileSync(path, 'four four four');
     await pause(700);
-    expect(begun).toBe(1);
+    expect(signals).toHaveLength(3);
+  });
+
+  it('keeps watching what a reader that runs has not come to yet', async () => {
+    const [path, part] = [file('a', 'one'), file('part', 'one')];
+    let changes = 0;
+    watch(
+      () => (changes === 1 ? [path] : [path, part]),
+      () => {
+        changes++;
+        return new Promise(() => {});
+      },
+    );
+    writeFileSync(path, 'two two');
+    while (changes < 1) await pause(20);
+    await pause(600);
+    writeFileSync(part, 'two two');
+    while (changes < 2) await pause(20);
   });
 });

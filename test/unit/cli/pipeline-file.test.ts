@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type LoadOptions,
+  loadPipelineFile,
+  PipelineFileError,
+} from '../../../cli/pipeline-file.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
-
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const run = promisify(execFile);
 
 const MODULE = `
 import { count, pipeline, type PipelineJson, view } from 'tidemark';
@@ -73,42 +75,40 @@ const FILES: Record<string, string> = {
 type Outcomes = Record<string, { name?: string; message?: string; problems?: number }>;
 
 let folder: string;
-let outcomes: Outcomes;
-let stderr: string;
+const outcomes: Outcomes = {};
 
-/** Loads files in a Node of its own, as `tidemark` does: vitest has module hooks of its own. */
-async function loadInNode(script: string): Promise<{ outcomes: Outcomes; stderr: string }> {
-  const source = `
-    import { writeFileSync } from 'node:fs';
-    import { loadPipelineFile, PipelineFileError } from ${JSON.stringify(pathToFileURL(join(root, 'cli/pipeline-file.ts')).href)};
-    const outcomes = {};
-    async function load(file, as = file) {
-      try {
-        const plan = await loadPipelineFile(file);
-        outcomes[as] = { name: plan.name };
-      } catch (error) {
-        if (!(error instanceof PipelineFileError)) throw error;
-        outcomes[as] = { message: error.message, problems: error.problems.length };
-      }
-    }
-    ${script}
-    console.log(JSON.stringify(outcomes));
-  `;
-  const args = ['--input-type=module', '--eval', source];
-  const result = await run(process.execPath, args, { cwd: folder });
-  return { outcomes: JSON.parse(result.stdout) as Outcomes, stderr: result.stderr };
+async function outcomeOf(file: string, options: LoadOptions = {}): Promise<Outcomes[string]> {
+  try {
+    return { name: (await loadPipelineFile(join(folder, file), options)).name };
+  } catch (error) {
+    if (!(error instanceof PipelineFileError)) throw error;
+    const message = error.message.replaceAll(`${folder}/`, '');
+    return { message, problems: error.problems.length };
+  }
+}
+
+/** The files that a load reads, besides its own. */
+async function readFor(file: string): Promise<{ name?: string; read: string[] }> {
+  const read: string[] = [];
+  const onRead = (path: string) => read.push(path);
+  const outcome = await outcomeOf(file, { onRead });
+  return { ...outcome, read: read.map((path) => path.replace(`${folder}/`, '')) };
+}
+
+function write(file: string, text: string): void {
+  writeFileSync(join(folder, file), text);
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidemark-files-'));
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'tidemark-files-')));
   for (const [name, text] of Object.entries(FILES)) {
     await mkdir(join(folder, dirname(name)), { recursive: true });
     await writeFile(join(folder, name), text);
   }
   const names = [...Object.keys(FILES), 'nowhere.ts', 'bare'];
-  ({ outcomes, stderr } = await loadInNode(
-    `for (const file of ${JSON.stringify(names)}) if (!file.includes('node_modules')) await load(file);`,
-  ));
+  for (const name of names) {
+    if (!name.includes('node_modules')) outcomes[name] = await outcomeOf(name);
+  }
 });
 
 afterAll(async () => {
@@ -135,70 +135,126 @@ describe('a pipeline file', () => {
     expect(outcomes[file]).toEqual({ name });
   });
 
-  it('loads without a word on standard error', () => {
-    expect(stderr).toBe('');
+  it('loads without a word on standard error', async () => {
+    const module = JSON.stringify(new URL('../../../cli/pipeline-file.ts', import.meta.url).href);
+    const script = join(folder, 'load.mjs');
+    writeFileSync(
+      script,
+      `import { loadPipelineFile } from ${module};\nconsole.log((await loadPipelineFile('bare/tidemark.config.ts')).name);`,
+    );
+    const result = await promisify(execFile)(process.execPath, [script], { cwd: folder });
+    expect(result).toEqual({ stdout: 'bare\n', stderr: '' });
   });
 
   it('is read again at each load, with what it imports', async () => {
-    const script = `
-      const ts = 'bare/tidemark.config.ts';
-      await load(ts, 'ts 1');
-      await load('bare/common.js', 'js 1');
-      writeFileSync('bare/name.ts', "export const name: string = 'changed';");
-      writeFileSync('bare/name.js', "module.exports = 'changed';");
-      await load(ts, 'ts 2');
-      await load('bare/common.js', 'js 2');
-      writeFileSync(ts, 'export default 1,');
-      await load(ts, 'ts 3');
-      writeFileSync(ts, "export default { name: 'repaired', views: { v: { aggregates: { n: { count: '*' } } } } };");
-      await load(ts, 'ts 4');
-    `;
-    const again = await loadInNode(script);
-    expect(again.outcomes).toMatchObject({
-      'ts 1': { name: 'bare' },
-      'js 1': { name: 'common' },
-      'ts 2': { name: 'changed' },
-      'js 2': { name: 'changed' },
-      'ts 3': { message: expect.stringContaining('could not be loaded') },
-      'ts 4': { name: 'repaired' },
-    });
+    const ts = 'changing/tidemark.config.ts';
+    const js = 'changing/common.js';
+    mkdirSync(join(folder, 'changing'));
+    write(ts, MODULE);
+    write(js, COMMON_JS);
+    write('changing/name.ts', `export const name: string = 'first';`);
+    write('changing/name.js', `module.exports = 'first';`);
+    expect(await readFor(ts)).toMatchObject({ name: 'first', read: [ts, 'changing/name.ts'] });
+    expect(await readFor(js)).toMatchObject({ name: 'first', read: [js, 'changing/name.js'] });
+    write('changing/name.ts', `export const name: string = 'changed';`);
+    write('changing/name.js', `module.exports = 'changed';`);
+    expect(await outcomeOf(ts)).toEqual({ name: 'changed' });
+    expect(await outcomeOf(js)).toEqual({ name: 'changed' });
+    write(ts, 'export default 1,');
+    expect((await outcomeOf(ts))?.message).toContain('could not be loaded');
+    write(ts, SOUND);
+    expect(await outcomeOf(ts)).toEqual({ name: 'sound' });
   });
 
   it.each([
-    ['link to the file, as of a ConfigMap', 'pipeline.ts', 'mount/pipeline.ts'],
-    ['link to its folder, as of a deployment', 'pipeline.ts', 'mount/..data/pipeline.ts'],
-    ['link to a file that it imports', 'importing.ts', 'mount/importing.ts'],
-    ['link to a file that it requires', 'requiring.cjs', 'mount/requiring.cjs'],
-  ])('is read anew, and watched, where a %s leads elsewhere', async (_, __, file) => {
-    const script = `
-      import { cpSync, mkdirSync, rmSync, symlinkSync, renameSync } from 'node:fs';
-      import { filesOfPipeline } from ${JSON.stringify(pathToFileURL(join(root, 'cli/pipeline-file.ts')).href)};
-      rmSync('mount', { recursive: true, force: true });
-      const pipeline = (name) => "{ name: '" + name + "', views: { v: { aggregates: { n: { count: '*' } } } } }";
-      for (const version of ['v1', 'v2']) {
-        mkdirSync('mount/' + version, { recursive: true });
-        writeFileSync('mount/' + version + '/pipeline.ts', 'export default ' + pipeline(version));
-        writeFileSync('mount/' + version + '/part.ts', 'export const part = ' + pipeline(version));
-        writeFileSync('mount/' + version + '/part.cjs', 'module.exports = ' + pipeline(version));
-      }
-      writeFileSync('mount/importing.ts', "import { part } from './part.ts'; export default part;");
-      writeFileSync('mount/requiring.cjs', "module.exports = require('./part.cjs');");
-      const lead = (version) => {
-        symlinkSync(version, 'mount/..next');
-        renameSync('mount/..next', 'mount/..data');
-      };
-      lead('v1');
-      for (const name of ['pipeline.ts', 'part.ts', 'part.cjs']) symlinkSync('..data/' + name, 'mount/' + name);
-      const file = ${JSON.stringify(file)};
-      await load(file, 'before');
-      outcomes.watched = filesOfPipeline(file).map((path) => path.slice(path.indexOf('mount/')));
-      lead('v2');
-      await load(file, 'after');
-    `;
-    const { outcomes: loaded } = await loadInNode(script);
-    expect(loaded).toMatchObject({ before: { name: 'v1' }, after: { name: 'v2' } });
-    const link = file.includes('ing.') ? file.replace(/\w+ing\./, 'part.') : file;
-    expect(loaded['watched']).toContain(link);
+    ['link to the file, as of a ConfigMap', 'mount/pipeline.ts'],
+    ['link to its folder, as of a deployment', 'mount/..data/pipeline.ts'],
+    ['link to a file that it imports', 'mount/importing.ts'],
+    ['link to a file that it requires', 'mount/requiring.cjs'],
+  ])('is read anew, and watched, where a %s leads elsewhere', async (_, file) => {
+    rmSync(join(folder, 'mount'), { recursive: true, force: true });
+    const pipeline = (name: string) =>
+      `{ name: '${name}', views: { v: { aggregates: { n: { count: '*' } } } } }`;
+    for (const version of ['v1', 'v2']) {
+      mkdirSync(join(folder, 'mount', version), { recursive: true });
+      write(`mount/${version}/pipeline.ts`, `export default ${pipeline(version)}`);
+      write(`mount/${version}/part.ts`, `export const part = ${pipeline(version)}`);
+      write(`mount/${version}/part.cjs`, `module.exports = ${pipeline(version)}`);
+    }
+    write('mount/importing.ts', "import { part } from './part.ts'; export default part;");
+    write('mount/requiring.cjs', "module.exports = require('./part.cjs');");
+    const lead = (version: string) => {
+      symlinkSync(version, join(folder, 'mount/..next'));
+      renameSync(join(folder, 'mount/..next'), join(folder, 'mount/..data'));
+    };
+    lead('v1');
+    for (const name of ['pipeline.ts', 'part.ts', 'part.cjs']) {
+      symlinkSync(`..data/${name}`, join(folder, 'mount', name));
+    }
+    const { name, read } = await readFor(file);
+    expect(name).toBe('v1');
+    // The file itself is watched by the path that was given.
+    if (file.includes('ing.')) expect(read).toContain(file.replace(/\w+ing\./, 'part.'));
+    lead('v2');
+    expect(await outcomeOf(file)).toEqual({ name: 'v2' });
+  });
+});
+
+/** The pipeline that most of these would be but for what else they do. */
+const SOUND = `export default { name: 'sound', views: { v: { aggregates: { n: { count: '*' } } } } };\n`;
+
+describe('what a pipeline file does while it is loaded, and later', () => {
+  const TIMEOUT_MS = 300;
+
+  it.each([
+    ['ends the process', 'process.exit(0);', /^odd\.ts ended the process, or never finished, /],
+    ['waits for nothing', 'await new Promise(() => {});', /^odd\.ts ended the process, or never /],
+    [
+      'rejects a promise that is awaited nowhere',
+      `void Promise.reject(new Error('late'));`,
+      /^odd\.ts could not be loaded:\n\n {2}Error: late\n {6}at .*odd\.ts:1:\d+/,
+    ],
+    [
+      'throws while it is awaited',
+      `setTimeout(() => { throw new Error('timer'); }, 10);\nawait new Promise(() => {});`,
+      /^odd\.ts could not be loaded:\n\n {2}Error: timer\n/,
+    ],
+  ])('is told where it %s', async (_, text, message) => {
+    write('odd.ts', `${text}\n${SOUND}`);
+    expect((await outcomeOf('odd.ts'))?.message).toMatch(message);
+  });
+
+  it.each([
+    ['waits for what does not come', 'await new Promise((r) => setTimeout(r, 60_000));'],
+    ['loops without an end', 'for (;;);'],
+  ])('is stopped where it %s', async (_, text) => {
+    write('odd.ts', `${text}\n${SOUND}`);
+    expect((await outcomeOf('odd.ts', { timeoutMs: TIMEOUT_MS }))?.message).toMatch(
+      /^odd\.ts was not loaded within 0\.3 s, and was stopped: look for a loop without an end, or a request/,
+    );
+  });
+
+  it('ends with the load', async () => {
+    write(
+      'odd.ts',
+      `import { writeFileSync } from 'node:fs';\nsetTimeout(() => writeFileSync('${join(folder, 'later')}', ''), 50);\n${SOUND}`,
+    );
+    expect(await outcomeOf('odd.ts')).toEqual({ name: 'sound' });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(existsSync(join(folder, 'later'))).toBe(false);
+  });
+
+  it('is stopped by the signal of who asked, and what it has read is known', async () => {
+    write('part.ts', 'export const part = 1;\nawait new Promise((r) => setTimeout(r, 60_000));\n');
+    write('odd.ts', `import './part.ts';\n${SOUND}`);
+    const stop = new AbortController();
+    const read: string[] = [];
+    const onRead = (path: string) => {
+      read.push(path);
+      if (path.endsWith('part.ts')) stop.abort(new Error('overtaken'));
+    };
+    await expect(outcomeOf('odd.ts', { signal: stop.signal, onRead })).rejects.toThrow('overtaken');
+    expect(read).toEqual([join(folder, 'odd.ts'), join(folder, 'part.ts')]);
   });
 });
 
@@ -253,7 +309,9 @@ describe('a pipeline file that cannot be used', () => {
   ])('%s is told by its name and what is wrong with it', (file, message) => {
     expect(outcomes[file]?.name).toBeUndefined();
     expect(outcomes[file]?.message).toMatch(message);
-    expect(outcomes[file]?.message).not.toMatch(/tidemark-load|node:internal|pipeline-file\.ts/);
+    expect(outcomes[file]?.message).not.toMatch(
+      /node:internal|pipeline-(file|evaluation)\.ts|module-hooks/,
+    );
   });
 
   it('carries the problems of the pipeline', () => {
