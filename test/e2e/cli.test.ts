@@ -33,7 +33,8 @@ async function putFile(path: string): Promise<string[]> {
     'shop.json',
     '--json',
   );
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const remark = /^.*: column price has decimals, .*\n/;
+  expect({ code, stderr: stderr.replace(remark, '') }).toEqual({ code: 0, stderr: '' });
   return (JSON.parse(stdout) as { after: string[] }).after;
 }
 
@@ -145,7 +146,7 @@ describe('tidemark put', () => {
   });
 
   it('sends nothing of a CSV file with a wrong row, and warns of a path that finds nothing', async () => {
-    const text = 'order,at,Shop,price\ncsv-9,2026-03-01T10:00:00Z,nine,1.10\n';
+    const text = 'order,at,Shop,price\ncsv-9,2026-03-01T10:00:00Z,nine,110\n';
     const options = ['--key', 'order', '--pipeline', 'shop.json'];
     const refused = await dev.command('put', file('bad.csv', `${text}x,y\n`), ...options);
     const put = await dev.command('put', file('case.csv', text), ...options);

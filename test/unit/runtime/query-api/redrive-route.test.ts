@@ -60,7 +60,7 @@ class Trial {
   }
 }
 
-async function ask(options: RedriveRouteOptions, asked = request('{"reason":"x"}')) {
+async function ask(options: RedriveRouteOptions, asked = request('{"reason":"late"}')) {
   const answer: PortResponse = await redriveRoute(options).handle(asked);
   return { status: answer.status, json: JSON.parse(String(answer.body)) };
 }
@@ -73,7 +73,7 @@ describe('POST /v1/quarantine/redrive', () => {
     const trial = new Trial(DONE);
 
     expect(await ask(trial.options())).toEqual({ status: 200, json: DONE });
-    const selection = { reason: 'x', fromMs: null, toMs: null };
+    const selection = { reason: 'late', fromMs: null, toMs: null };
     expect(trial.asked).toEqual([{ selection, after: null }]);
     expect(trial.ticked).toEqual(['slice-1', 'slice-2']);
   });
@@ -120,7 +120,7 @@ describe('POST /v1/quarantine/redrive', () => {
       status: 400,
       json: { code: 'not-json', found: '{"ids"' },
     });
-    expect(await ask(trial.options(), request('{}', 'reason=x'))).toMatchObject({
+    expect(await ask(trial.options(), request('{}', 'reason=late'))).toMatchObject({
       status: 400,
       json: { code: 'unknown-parameter', path: 'reason' },
     });
