@@ -62,7 +62,10 @@ export function describePage(
     ...(isWhole ? [] : ['what they hold is shown by the admin URL: --admin-url']),
     ...(next === null
       ? []
-      : [`more with --next ${next}`, 'counts of all, by reason: tidemark quarantine --summary']),
+      : [
+          `more with --next ${next}`,
+          'counts of all, by reason: npx tidemark quarantine --summary',
+        ]),
   ].join('\n');
 }
 

@@ -116,11 +116,11 @@ function isTimeout(error: unknown): boolean {
 }
 
 function slowText(url: string, timeoutMs: number): string {
-  return `no answer from ${url} within ${timeoutMs / 1000} s: try again; a checkpoint or redrive may go on there, which 'tidemark status' and 'tidemark quarantine' show`;
+  return `no answer from ${url} within ${timeoutMs / 1000} s: try again; a checkpoint or redrive may go on there, which 'npx tidemark status' and 'npx tidemark quarantine' show`;
 }
 
 function nobodyText({ url }: QueryPlace, isHere: boolean): string {
-  const here = `start it with 'tidemark dev', or name another place with --query-url`;
+  const here = `start it with 'npx tidemark dev', or name another place with --query-url`;
   const there = 'look at the URL, an output of its stack, and at the network of this machine';
   return `nothing answers at ${url}: ${isHere ? here : there}`;
 }

@@ -53,7 +53,7 @@ export function choiceOf(ids: readonly string[], options: ChoiceOptions): object
   const isSelection = Object.keys(selection).length > 0;
   if (isSelection !== (ids.length === 0)) {
     throw new UsageError(
-      "name ids, or at least one of --reason, --from and --to; 'tidemark quarantine' lists them",
+      "name ids, or at least one of --reason, --from and --to; 'npx tidemark quarantine' lists them",
     );
   }
   return isSelection ? selection : { ids };

@@ -104,7 +104,7 @@ function requireDefault(path: string, absolute: string): unknown {
 function assertNode(path: string): void {
   if (typeof nodeModule.registerHooks === 'function') return;
   throw new Error(
-    `${path} needs Node 22.18 or newer to be loaded; this is Node ${process.versions.node}: install a newer one, or give the pipeline as JSON ('tidemark check --json' prints it)`,
+    `${path} needs Node 22.18 or newer to be loaded; this is Node ${process.versions.node}: install a newer one, or give the pipeline as JSON ('npx tidemark check --json' prints it)`,
   );
 }
 

@@ -169,7 +169,7 @@ function explain(
     case 'unreadable':
       return {
         why: `${counted} cannot be counted (${detail}) and ${lie} in the quarantine`,
-        advice: `put them into 'tidemark dev' and see 'tidemark quarantine' for what is wrong with each`,
+        advice: `put them into 'npx tidemark dev' and see 'npx tidemark quarantine' for what is wrong with each`,
       };
     case 'promise-broken':
       return {

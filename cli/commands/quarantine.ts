@@ -126,7 +126,8 @@ async function purge(
   if (answer.unknown.length > 0) process.exitCode = 1;
 }
 
-function describePurge({ purged, unknown }: PurgeAnswer): string {
+export function describePurge({ purged, unknown }: PurgeAnswer): string {
+  if (purged + unknown.length === 0) return 'nothing in the quarantine is selected';
   const counts = `${purged} purged`;
   if (unknown.length === 0) return counts;
   const table = formatTable(

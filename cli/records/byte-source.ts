@@ -175,13 +175,13 @@ function refusal(name: string, format: ByteFormat, isPacked: boolean): RecordFil
     const encoding = format.toUpperCase();
     const put = name.endsWith('.csv') || name.endsWith('.tsv') ? 'put - --format csv' : 'put -';
     return new RecordFileError(
-      `${file} is ${encoding}, and records are UTF-8: iconv -f ${encoding} -t UTF-8 ${path} | tidemark ${put} …`,
+      `${file} is ${encoding}, and records are UTF-8: iconv -f ${encoding} -t UTF-8 ${path} | npx tidemark ${put} …`,
     );
   }
   const command = COMMANDS[format];
   if (command !== undefined) {
     return new RecordFileError(
-      `${file} is packed with ${format}: ${command} ${path} | tidemark put - …`,
+      `${file} is packed with ${format}: ${command} ${path} | npx tidemark put - …`,
     );
   }
   return new RecordFileError(`${file} ${WHAT[format] ?? `is ${format}, which put does not read`}`);

@@ -84,7 +84,7 @@ describe('wrong usage', () => {
     const { code, stderr } = await tidemark(['status', '--query-url', url], { cwd });
 
     expect(code).toBe(1);
-    expect(stderr).toContain(`nothing answers at ${url}: start it with 'tidemark dev'`);
+    expect(stderr).toContain(`nothing answers at ${url}: start it with 'npx tidemark dev'`);
   });
 });
 

@@ -406,7 +406,9 @@ describe('a change of views', () => {
     });
     makeApp({ folder, pipeline }).template();
 
-    expect(refusalOf({ folder })).toContain('-c tidemark:allowDrop=all goes on. To roll back');
+    expect(refusalOf({ folder })).toContain(
+      '-c tidemark:allowDrop=all goes on. A rollback needs this option too',
+    );
     makeApp({ folder, context: { 'tidemark:allowDrop': 'all' } }).template();
     expect(lockText(folder)).toBe(lock);
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { describePurge } from '../../../cli/commands/quarantine.ts';
 import { addReasons, describePage, describeReasons } from '../../../cli/quarantine-text.ts';
 
 const record = {
@@ -80,4 +81,9 @@ it('counts of several answers are added, with the first and the last arrival of 
   expect(describeReasons(sums)).toMatch(
     /^late +3 +2026-11-30T03:30:00\+02:00 +2026-11-30T04:00:00Z$/m,
   );
+});
+
+it('a purge that selects nothing says so', () => {
+  expect(describePurge({ purged: 0, unknown: [] })).toBe('nothing in the quarantine is selected');
+  expect(describePurge({ purged: 2, unknown: [] })).toBe('2 purged');
 });

@@ -62,7 +62,7 @@ describe('a call of the query API', () => {
     await new Promise((resolve) => server?.close(resolve));
 
     await expect(callQueryApi(url, '/')).rejects.toThrow(
-      `nothing answers at ${url}: start it with 'tidemark dev'`,
+      `nothing answers at ${url}: start it with 'npx tidemark dev'`,
     );
   });
 

@@ -155,14 +155,14 @@ describe('a file that is not what its name says', () => {
     [
       'a.ndjson',
       utf16,
-      'a.ndjson is UTF-16LE, and records are UTF-8: iconv -f UTF-16LE -t UTF-8 PATH/a.ndjson | tidemark put - …',
+      'a.ndjson is UTF-16LE, and records are UTF-8: iconv -f UTF-16LE -t UTF-8 PATH/a.ndjson | npx tidemark put - …',
     ],
     [
       'a.csv',
       Buffer.from('id;a\n', 'utf16le').swap16(),
-      'a.csv is UTF-16BE, and records are UTF-8: iconv -f UTF-16BE -t UTF-8 PATH/a.csv | tidemark put - --format csv …',
+      'a.csv is UTF-16BE, and records are UTF-8: iconv -f UTF-16BE -t UTF-8 PATH/a.csv | npx tidemark put - --format csv …',
     ],
-    ['a.json', Buffer.from('BZh91AY&SY'), 'bzip2 -dc PATH/a.json | tidemark put - …'],
+    ['a.json', Buffer.from('BZh91AY&SY'), 'bzip2 -dc PATH/a.json | npx tidemark put - …'],
     ['a.json', Buffer.from('fd377a585a00', 'hex'), 'xz -dc PATH/a.json'],
     ['a.csv', Buffer.from('504b0304', 'hex'), 'a zip archive (or an xlsx workbook)'],
     ['a.ndjson.gz', gzipSync(gzipSync('{"a":1}')), 'packed twice'],
