@@ -39,6 +39,7 @@ describe('the query function', () => {
       zone: 'UTC',
       watermark: '1969-12-31T23:59:56.000Z',
       complete: true,
+      quarantined: 1,
       gaps: [],
       reached: true,
       rows: [
