@@ -16,17 +16,16 @@ import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
 import { undeleteCommand } from './commands/undelete.ts';
 import { errorText } from './error-text.ts';
+import { guardOutput } from './output-failure.ts';
 import { printableLines } from './printable.ts';
 import { UsageError } from './usage-error.ts';
 import { silenceExperimentalWarnings } from './warnings.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** As a shell says it of SIGPIPE. */
-const EXIT_PIPE = 141;
 
 silenceExperimentalWarnings();
-endWithTheReader();
+guardOutput();
 process.exitCode = await main(process.argv);
 
 async function main(argv: string[]): Promise<number> {
@@ -67,18 +66,6 @@ function exitCodeOf(error: unknown): number {
   }
   console.error(`error: ${errorText(error)}`);
   return EXIT_FAILED;
-}
-
-/** Output that is no longer read (`| head`) ends the process as a signal would, without a stack. */
-function endWithTheReader(): void {
-  process.stdout.once('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.stdout.on('error', () => {});
-    // Where a command ends in order at a signal, it does so now.
-    if (process.listenerCount('SIGTERM') > 0) process.emit('SIGTERM', 'SIGTERM');
-    else process.exit(EXIT_PIPE);
-  });
-  process.stderr.on('error', () => {});
 }
 
 function packageVersion(): string {

@@ -9,8 +9,8 @@
  * - `format.json` comes when all else is durable and was read back: a folder without it is refused at start.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { copyFile, mkdir, open, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { refuseTornCopies } from '../adapters/local/data-folder.ts';
 import {
@@ -92,12 +92,26 @@ async function refuseTarget(source: string, target: string): Promise<void> {
     new ConfigurationFault(`cannot back up to ${target}: ${why}`, {
       hint: 'name a folder that does not exist yet, outside the data folder',
     });
-  if (`${target}${sep}`.startsWith(`${source}${sep}`)) throw refused('it lies in the data folder');
+  const [realSource, realTarget] = await Promise.all([realpath(source), realPathOf(target)]);
+  if (`${realTarget}${sep}`.startsWith(`${realSource}${sep}`)) {
+    throw refused('it lies in the data folder');
+  }
   try {
     if ((await readdir(target)).length > 0) throw refused('it is not empty');
   } catch (error) {
     if (isFileError(error, 'ENOENT')) return;
     throw isFileError(error, 'ENOTDIR') ? refused('it is a file') : error;
+  }
+}
+
+/** Where links lead from a path, of which the last part or several may not exist yet. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const above = dirname(path);
+    if (!isFileError(error, 'ENOENT') || above === path) return path;
+    return join(await realPathOf(above), basename(path));
   }
 }
 

@@ -2,8 +2,10 @@
  * Files and folders that survive a power cut: what is written is synchronised, and so is the folder that names it.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ConfigurationFault } from '../../core/faults.ts';
+import { isFileError } from './local-faults.ts';
 
 const TEMPORARY = /^\.[^/]+\.tmp$/;
 /** Only the owner may look into data: records are other people's. */
@@ -12,13 +14,50 @@ const FILE_MODE = 0o600;
 
 /** Creates the folder and those above it, where they are missing. True if it was missing. */
 export async function createFolder(path: string): Promise<boolean> {
-  const topmost = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
-  if (topmost === undefined) return false;
+  const topmost = await makeFolders(path);
+  if (topmost === null) return false;
   // Each new folder is named by the one above it, up to the first that was there before.
   for (let folder = path; folder.length >= topmost.length; folder = dirname(folder)) {
     await syncFolder(dirname(folder));
   }
   return true;
+}
+
+/**
+ * The topmost folder that it made, or null. Node's own `recursive` never ends where a folder cannot hold others and says ENOENT
+ * to that, as `/proc` does.
+ */
+async function makeFolders(path: string): Promise<string | null> {
+  const above = dirname(path);
+  try {
+    await mkdir(path, { mode: FOLDER_MODE });
+    return path;
+  } catch (error) {
+    if (await isFolder(path)) return null;
+    if (!isFileError(error, 'ENOENT')) throw error;
+    if (await isFolder(above)) throw cannotHoldFolders(path, above, error);
+  }
+  const topmost = await makeFolders(above);
+  const made = await makeFolders(path);
+  return topmost ?? made;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function cannotHoldFolders(path: string, above: string, cause: unknown): ConfigurationFault {
+  return new ConfigurationFault(
+    `cannot make the folder ${path}: no folder can be made in ${above}`,
+    {
+      hint: 'name a folder on a local disk',
+      cause,
+    },
+  );
 }
 
 /** Makes the names in a folder durable. */

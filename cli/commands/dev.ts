@@ -15,6 +15,7 @@ import {
   pipelineOption,
   wholeNumber,
 } from '../option-values.ts';
+import { onOutputFailure } from '../output-failure.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
 import { portEnvironment, shellLines } from '../port-environment.ts';
 import { UsageError } from '../usage-error.ts';
@@ -85,7 +86,7 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
   // A change while it starts counts too.
   const asLoaded = signaturesOf(source.files());
   const output = devOutput(options.json ?? false, command.length > 0);
-  const signals = new Signals();
+  onOutputFailure({ meaning: 'the pipeline goes on without it', goesOn: true });
   // Loaded here, so that no other command waits for it.
   const { DevRuntime } = await import('../../runtime/dev-runtime.ts');
   const runtime = await DevRuntime.start({
@@ -101,6 +102,8 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
     region,
     onEvent: (event) => output.tell(event),
   });
+  // Not before: a signal ends a start as any other program, which is as safe as a crash, and holds where the start hangs.
+  const signals = new Signals();
   const { url, shardCount: shards, restoredRecords } = runtime;
   const { environments } = options;
   const counts = { shards, environments, restoredRecords };

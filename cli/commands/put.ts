@@ -4,6 +4,7 @@ import { PathSample } from '../../core/decode/path-sample.ts';
 import type { Plan } from '../../core/definition/plan.ts';
 import { RECORD_BYTES_MAX } from '../../core/limits.ts';
 import { jsonOption, kinesisEndpointOption, PIPELINE_FILE, wholeNumber } from '../option-values.ts';
+import { onOutputFailure } from '../output-failure.ts';
 import { PartitionKeys } from '../partition-key.ts';
 import { printableLines } from '../printable.ts';
 import { putFailureText } from '../put-failure.ts';
@@ -230,6 +231,10 @@ function report(run: PutRun, stream: string, options: PutOptions): void {
       `stopped by ${stoppedBy} after ${counted(acknowledgedCount)}; to go on, add --from-line ${run.goOnFrom}`,
     );
   }
+  onOutputFailure({
+    meaning: `${counted(acknowledgedCount)} ${acknowledgedCount === 1 ? 'was' : 'were'} put into ${stream} and acknowledged all the same; do not put them again`,
+    goesOn: false,
+  });
   if (json) {
     const stopped = stoppedBy === null ? {} : { stoppedBy, fromLine: run.goOnFrom };
     console.log(JSON.stringify({ put: acknowledgedCount, withoutKey, after, ...stopped }));

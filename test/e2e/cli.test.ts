@@ -1,13 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { groups, manyOrders, order, PARQUET, put, writePipeline } from './orders.ts';
-import { cleanUp, Dev, newFolder, SlowCommand, tidemark } from './tidemark-process.ts';
+import { cleanUp, Dev, newFolder, run, SlowCommand, tidemark } from './tidemark-process.ts';
 
 const EXAMPLE = fileURLToPath(
   new URL('../../examples/flights/tidemark.config.ts', import.meta.url),
 );
+const CLI = fileURLToPath(new URL('../../cli/bin.js', import.meta.url));
 const folders: string[] = [];
 const devs: Dev[] = [];
 let dev: Dev;
@@ -94,6 +95,31 @@ describe('tidemark put', () => {
     const after = /--after (\S+)/.exec(stdout)?.[1] ?? '';
     expect(await groups(dev, 'by_shop', 'orders', [after])).toMatchObject({ stdin: 1 });
   });
+
+  it.runIf(existsSync('/dev/full'))(
+    'says that the records are in where its output has no room, as a query says so',
+    async () => {
+      const orders = file('full.ndjson', JSON.stringify(order('full-a', 'full', 1)));
+      const cli = [process.execPath, CLI].map((path) => `"${path}"`).join(' ');
+      const lost = (command: string) =>
+        run('sh', ['-c', `${cli} ${command} > /dev/full`], { cwd: dev.folder });
+      const put = await lost(`put ${orders} --key order --json --kinesis-endpoint ${dev.url}`);
+      expect(put).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^error: standard output cannot be written \(ENOSPC: .*\): 1 record was put into orders and acknowledged all the same; do not put them again\n$/,
+        ),
+      });
+      await expect
+        .poll(() => groups(dev, 'by_shop', 'orders', []), { timeout: 20_000 })
+        .toMatchObject({ full: 1 });
+      const query = await lost(`query by_shop --query-url ${dev.url}`);
+      expect(query).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^error: standard output cannot be written \(ENOSPC: .*\n$/),
+      });
+    },
+  );
 
   const putStdin = () => ['put', '-', '--key', 'order', '--pipeline', 'shop.json', '--json'];
 

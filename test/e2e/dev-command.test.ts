@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type StdioOptions, spawn } from 'node:child_process';
+import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -72,6 +72,34 @@ describe('tidemark dev -- CMD', () => {
     expect(stderr).toBe('');
     expect(existsSync(join(cwd, '.tidemark/owner.json'))).toBe(false);
   });
+
+  it.runIf(existsSync('/dev/full'))(
+    'goes on, and says so once, where the disk behind its output is full',
+    async () => {
+      const cwd = folder();
+      const stdio: StdioOptions = ['ignore', openSync('/dev/full', 'w'), 'pipe'];
+      const child = spawn(process.execPath, [CLI, ...DEV], { cwd, stdio });
+      let stderr = '';
+      child.stderr?.on('data', (text) => {
+        stderr += text;
+      });
+      const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+      while (!stderr.includes('\n') && child.exitCode === null) await pause(20);
+      // It goes on reading its file, and has something to print again.
+      writeFileSync(join(cwd, 'shop.json'), `${readFileSync(join(cwd, 'shop.json'), 'utf8')}\n`);
+      await pause(800);
+      writeFileSync(join(cwd, 'shop.json'), '{');
+      while (!stderr.includes('the pipeline that ran before') && child.exitCode === null)
+        await pause(20);
+      child.kill('SIGTERM');
+
+      expect(await ended).toBe(0);
+      expect(stderr).toMatch(
+        /^warning: standard output cannot be written \(ENOSPC: [^)]+\): the pipeline goes on without it\nshop\.json is not JSON: /,
+      );
+      expect(stderr.match(/ENOSPC/g)).toHaveLength(1);
+    },
+  );
 
   it('passes a signal on, and ends when the command has', async () => {
     const cwd = folder();

@@ -303,3 +303,20 @@ describe('the lock of a data folder', () => {
     });
   });
 });
+
+describe('a folder above the data folder', () => {
+  it('is made where it is missing', async () => {
+    const path = join(await temporaryFolder(), 'a', 'b', 'data');
+    expect((await opened(path)).isNew).toBe(true);
+  });
+
+  it.runIf(process.platform === 'linux').each(['/proc/tidemark', '/proc/tidemark/a/data'])(
+    'that takes no folders is refused by name: %s',
+    async (path) => {
+      await expect(openDataFolder(request(path))).rejects.toMatchObject({
+        message: 'cannot make the folder /proc/tidemark: no folder can be made in /proc',
+        hint: 'name a folder on a local disk',
+      });
+    },
+  );
+});

@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -63,14 +64,20 @@ describe('a backup', () => {
     const { path } = await inUse();
     const full = await temporaryFolder();
     writeFileSync(join(full, 'other'), '');
+    const link = join(await temporaryFolder(), 'link');
+    symlinkSync(path, link);
     for (const [to, why] of [
       [full, 'it is not empty'],
       [join(path, 'backup'), 'it lies in the data folder'],
       [path, 'it lies in the data folder'],
+      [link, 'it lies in the data folder'],
+      [join(link, 'new', 'backup'), 'it lies in the data folder'],
       [join(full, 'other'), 'it is a file'],
     ] as const) {
       await expect(backUpFolder(path, to)).rejects.toThrow(why);
     }
+    await expect(backUpFolder(link, join(path, 'backup'))).rejects.toThrow('in the data folder');
+    expect(existsSync(join(path, 'new'))).toBe(false);
     expect(readdirSync(full)).toEqual(['other']);
     await expect(backUpFolder(full, join(full, 'x'))).rejects.toThrow('is no data folder');
   });
