@@ -16,24 +16,34 @@ export const dataOption = () => new Option('--data <dir>', 'the data folder').de
 
 /** `tidemark dev -- CMD` sets the variables of these three, so that commands in CMD find it. */
 export const queryUrlOption = () =>
-  new Option('--query-url <url>', 'where the query API is; function URLs of AWS are signed')
-    .env('TIDEMARK_QUERY_URL')
+  withVariable(
+    new Option('--query-url <url>', 'where the query API is; function URLs of AWS are signed'),
+    'TIDEMARK_QUERY_URL',
+  )
     .default(DEFAULT_URL)
     .argParser(url);
 
 export const adminUrlOption = () =>
-  new Option(
-    '--admin-url <url>',
-    'where the admin API is, if not at --query-url as on this machine',
-  )
-    .env('TIDEMARK_ADMIN_URL')
-    .argParser(url);
+  withVariable(
+    new Option(
+      '--admin-url <url>',
+      'where the admin API is, if not at --query-url as on this machine',
+    ),
+    'TIDEMARK_ADMIN_URL',
+  ).argParser(url);
 
 export const kinesisEndpointOption = () =>
-  new Option('--kinesis-endpoint <url>', 'where the Kinesis API is')
-    .env('AWS_ENDPOINT_URL_KINESIS')
+  withVariable(
+    new Option('--kinesis-endpoint <url>', 'where the Kinesis API is'),
+    'AWS_ENDPOINT_URL_KINESIS',
+  )
     .default(DEFAULT_URL)
     .argParser(url);
+
+/** An empty variable is one that is not set. */
+function withVariable(option: Option, variable: string): Option {
+  return process.env[variable] === '' ? option : option.env(variable);
+}
 
 export const awsOption = () =>
   new Option(

@@ -2,6 +2,8 @@
  * Why `tidemark put` could not put, in words that a person can act on.
  */
 import { identityHint, noCredentialsText } from './aws-refusal.ts';
+import { counted } from './put-report.ts';
+import type { RecordFileError } from './records/file-record.ts';
 
 export interface PutTarget {
   readonly aws: boolean;
@@ -22,6 +24,20 @@ export function putFailureText(error: unknown, target: PutTarget, done: string):
   const said = `${name === '' ? '' : `${name}: `}${text} (${done})`;
   const hint = target.aws ? awsHint(error, name, text, target) : null;
   return hint === null ? said : `${said}\n  ${hint}`;
+}
+
+/** Why records of a file could not be read; `goOnFrom` is where a run goes on if the error names no record. */
+export function refusalText(
+  { message, number }: RecordFileError,
+  { acknowledgedCount, goOnFrom }: { acknowledgedCount: number; goOnFrom: number },
+): string {
+  if (acknowledgedCount === 0) return `${message}\n  nothing was put`;
+  const done = `${counted(acknowledgedCount)} before it ${acknowledgedCount === 1 ? 'was' : 'were'} put, and nothing after it`;
+  const next =
+    number === null
+      ? `fix it and add --from-line ${goOnFrom}`
+      : `fix it and add --from-line ${number}, or skip it with --from-line ${number + 1}`;
+  return `${message}\n  ${done}: ${next}`;
 }
 
 function awsHint(

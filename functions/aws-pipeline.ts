@@ -122,7 +122,7 @@ function openObjects(variables: Variables, calls: AwsCalls): S3ObjectStore {
 }
 
 function isEmulated(variables: Variables): boolean {
-  return variables['AWS_ENDPOINT_URL'] !== undefined;
+  return Boolean(variables['AWS_ENDPOINT_URL']);
 }
 
 interface StreamParts {

@@ -38,5 +38,5 @@ export function writeEmulatorRuntime(folder: string): void {
 }
 
 export function emulatorEnvironment(): Record<string, string> {
-  return { AWS_ENDPOINT_URL: process.env['AWS_ENDPOINT_URL'] ?? ENDPOINT_DEFAULT };
+  return { AWS_ENDPOINT_URL: process.env['AWS_ENDPOINT_URL'] || ENDPOINT_DEFAULT };
 }

@@ -7,7 +7,7 @@ import { jsonOption, kinesisEndpointOption, PIPELINE_FILE, wholeNumber } from '.
 import { onOutputFailure } from '../output-failure.ts';
 import { PartitionKeys } from '../partition-key.ts';
 import { printableLines } from '../printable.ts';
-import { putFailureText } from '../put-failure.ts';
+import { putFailureText, refusalText } from '../put-failure.ts';
 import { planForPut } from '../put-plan.ts';
 import { counted, putReportLines, queryPlaceText } from '../put-report.ts';
 import {
@@ -106,6 +106,10 @@ async function put(path: string, options: PutOptions): Promise<void> {
     if (path === '-') process.stdin.destroy();
   }
   report(run, stream, options);
+  if (producer.acknowledgedCount === 0 && run.stoppedBy === null) {
+    const from = options.fromLine === 1 ? '' : ` from --from-line ${options.fromLine} on`;
+    console.error(`${shown(path)} has no records${from}: nothing was put`);
+  }
 }
 
 class PutRun {
@@ -262,27 +266,16 @@ async function explain(
 ): Promise<Error> {
   const { acknowledgedCount } = run.producer;
   if (error instanceof UsageError) return error;
-  if (error instanceof RecordFileError) return refused(error, run);
+  if (error instanceof RecordFileError) {
+    const { goOnFrom } = run;
+    return new Error(refusalText(error, { acknowledgedCount, goOnFrom }), { cause: error });
+  }
   const done = `${counted(acknowledgedCount)} ${acknowledgedCount === 1 ? 'was' : 'were'} acknowledged before it`;
   const region = await client.config.region().catch(() => null);
   const target = { aws, kinesisEndpoint, stream, region };
   const text = putFailureText(error, target, done);
   const from = `To go on: add --from-line ${run.goOnFrom}. The last request may have been stored; with dedupe its records count once.`;
   return new Error(acknowledgedCount === 0 ? text : `${text}\n  ${from}`, { cause: error });
-}
-
-function refused(error: RecordFileError, { producer }: PutRun): Error {
-  const { acknowledgedCount } = producer;
-  const { number } = error;
-  const done =
-    acknowledgedCount === 0
-      ? 'nothing was put'
-      : `${counted(acknowledgedCount)} before it ${acknowledgedCount === 1 ? 'was' : 'were'} put, and nothing after it`;
-  const next =
-    number === null || acknowledgedCount === 0
-      ? ''
-      : `: fix it and add --from-line ${number}, or skip it with --from-line ${number + 1}`;
-  return new Error(`${error.message}\n  ${done}${next}`, { cause: error });
 }
 
 /** On a terminal, a line that says how far it is. Returns what ends that. */

@@ -65,7 +65,7 @@ async function openS3(region: string | undefined): Promise<S3Client> {
     return new S3Client({
       ...(region === undefined ? {} : { region }),
       // An emulator serves all buckets at one host.
-      forcePathStyle: process.env['AWS_ENDPOINT_URL'] !== undefined,
+      forcePathStyle: Boolean(process.env['AWS_ENDPOINT_URL']),
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;

@@ -33,9 +33,10 @@ export async function openBytes(name: string, stop: SourceStop): Promise<ByteSou
   const stats = name === '-' ? null : await stat(name).catch(() => null);
   const input = await inputOf(name, stats);
   const close = () => void input.destroy();
+  const isRepeatable = stats?.isFile() ?? false;
+  const chunks = stop.chunksOf(named(name, input), { isLive: !isRepeatable });
   try {
-    const source = await sourceOf(name, closing(stop.chunksOf(named(name, input)), close), false);
-    return { ...source, isRepeatable: stats?.isFile() ?? false, close };
+    return { ...(await sourceOf(name, closing(chunks, close), false)), isRepeatable, close };
   } catch (error) {
     close();
     throw error;

@@ -5,7 +5,8 @@
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, type Options, type Parser, parse } from 'csv-parse';
 import { type Chunks, shown } from './byte-source.ts';
-import { RecordFileError } from './file-record.ts';
+import { RowPassing } from './csv-row-passing.ts';
+import { RecordFileError, refuseTooShort } from './file-record.ts';
 import type { SourceStop } from './source-stop.ts';
 
 export interface CsvRow {
@@ -37,17 +38,29 @@ const QUOTE = 0x22;
 const MARK = Buffer.from('\uFEFF');
 
 export async function* csvRows(chunks: Chunks, reading: CsvReading): AsyncGenerator<CsvRow> {
+  const { fromNumber, stop, tell } = reading;
   const file = shown(reading.name);
   let rows: RowParser | null = null;
-  for await (const block of textBlocks(chunks, file, reading)) {
-    rows ??= new RowParser(
-      file,
-      reading.delimiter ?? delimiterOf(block, file, reading.tell),
-      reading,
-    );
-    yield* await rows.parse(block);
+  let passing: RowPassing | null = null;
+  let lineCount = 0;
+  for await (const block of textBlocks(chunks, file, stop)) {
+    const { bytes, line } = block;
+    lineCount = line - 1 + countOf(LINE_FEED, bytes) + (bytes.at(-1) === LINE_FEED ? 0 : 1);
+    if (rows === null || passing === null) {
+      const delimiter = reading.delimiter ?? block.delimiter ?? delimiterOf(bytes, file, tell);
+      rows = new RowParser(file, delimiter, { ...reading, line });
+      passing = new RowPassing(file, delimiter, fromNumber);
+      yield* await rows.parse(checked(bytes, file, line));
+      continue;
+    }
+    const kept = passing.rest(bytes, line);
+    if (kept.length > 0) {
+      yield* await rows.parse(checked(kept, file, Math.max(line, fromNumber)));
+    }
   }
-  if (rows !== null && !reading.stop.isStopped) yield* await rows.end();
+  if (!stop.isStopped) refuseTooShort(file, 'line', lineCount, fromNumber);
+  // Where it is stopped too: of a line that is cut off the parser has nothing, and it holds back the last row that is whole.
+  if (rows !== null) yield* await rows.end();
 }
 
 class RowParser {
@@ -56,7 +69,7 @@ class RowParser {
   #rows: CsvRow[] = [];
   #failure: CsvError | null = null;
   /** On which the next row begins. */
-  #line = 1;
+  #line: number;
   /** Offsets after line feeds; the first so many lie before the next row. */
   #lineStarts: number[] = [];
   #passed = 0;
@@ -65,9 +78,14 @@ class RowParser {
   constructor(
     file: string,
     delimiter: string,
-    { nullText, fromNumber }: Pick<CsvReading, 'nullText' | 'fromNumber'>,
+    {
+      nullText,
+      fromNumber,
+      line,
+    }: Pick<CsvReading, 'nullText' | 'fromNumber'> & { readonly line: number },
   ) {
     this.#file = file;
+    this.#line = line;
     const isNull = (value: string, quoting: boolean) =>
       value === nullText || (value === '' && !quoting);
     let isHeader = true;
@@ -144,33 +162,66 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   CSV_MAX_RECORD_SIZE: `the row has more than ${ROW_LENGTH_MAX.toLocaleString('en-US')} characters: probably an opening quote that is never closed`,
 };
 
-/**
- * The bytes in blocks of whole lines, without the mark at the start and without the lines that are passed over; the first has
- * the header. Text that is no UTF-8 is refused with line and column: other characters would stand in its place.
- */
+interface TextBlock {
+  /** Whole lines; the last of the file may have no line feed. */
+  readonly bytes: Buffer;
+  /** The number of the first. */
+  readonly line: number;
+  /** What the file itself says in a line before its header. */
+  readonly delimiter: string | null;
+}
+
+/** Without the mark at the start and the line that states the delimiter; the first block is the header. */
 async function* textBlocks(
   chunks: Chunks,
   file: string,
-  { fromNumber, stop }: Pick<CsvReading, 'fromNumber' | 'stop'>,
-): AsyncGenerator<Buffer> {
+  stop: SourceStop,
+): AsyncGenerator<TextBlock> {
   let line = 1;
+  let head: Buffer | null = Buffer.alloc(0);
   for await (const lines of wholeLines(chunks, file, stop)) {
-    let block = lines;
-    const first = line;
-    line += countOf(LINE_FEED, lines);
-    if (first === 1) {
-      if (block.subarray(0, MARK.length).equals(MARK)) block = block.subarray(MARK.length);
-      const headerEnd = endOfHeader(block);
-      yield checked(block.subarray(0, headerEnd), file, 1);
-      const rest = block.subarray(headerEnd);
-      const headerLines = countOf(LINE_FEED, block.subarray(0, headerEnd));
-      const kept = withoutLines(rest, fromNumber - 1 - headerLines);
-      if (kept.length > 0) yield checked(kept, file, Math.max(1 + headerLines, fromNumber));
-    } else {
-      const kept = withoutLines(block, fromNumber - first);
-      if (kept.length > 0) yield checked(kept, file, Math.max(first, fromNumber));
+    if (head === null) {
+      yield { bytes: lines, line, delimiter: null };
+      line += countOf(LINE_FEED, lines);
+      continue;
     }
+    head = Buffer.concat([head, lines]);
+    const blocks = headOf(head);
+    const isWhole = blocks.header.at(-1) === LINE_FEED || head.length > ROW_LENGTH_MAX;
+    if (!isWhole || blocks.header.length === 0) continue;
+    yield* headBlocks(blocks);
+    line += countOf(LINE_FEED, head);
+    head = null;
   }
+  if (head !== null && head.length > 0) yield* headBlocks(headOf(head));
+}
+
+interface Head {
+  readonly line: number;
+  readonly delimiter: string | null;
+  readonly header: Buffer;
+  readonly rest: Buffer;
+}
+
+/** Excel's own line, such as `sep=;`. */
+const STATED_DELIMITER = /^"?sep=([^"\r\n])"?\r?(?:\n|$)/iu;
+const STATED_BYTES_MAX = 16;
+
+function headOf(bytes: Buffer): Head {
+  const isMarked = bytes.subarray(0, MARK.length).equals(MARK);
+  const text = isMarked ? bytes.subarray(MARK.length) : bytes;
+  const start = text.subarray(0, STATED_BYTES_MAX).toString('utf8');
+  const [stating = '', delimiter = null] = STATED_DELIMITER.exec(start) ?? [];
+  const rows = text.subarray(Buffer.byteLength(stating));
+  const end = endOfHeader(rows);
+  const line = stating === '' ? 1 : 2;
+  return { line, delimiter, header: rows.subarray(0, end), rest: rows.subarray(end) };
+}
+
+function* headBlocks({ line, delimiter, header, rest }: Head): Generator<TextBlock> {
+  if (header.length > 0) yield { bytes: header, line, delimiter };
+  const restLine = line + countOf(LINE_FEED, header);
+  if (rest.length > 0) yield { bytes: rest, line: restLine, delimiter: null };
 }
 
 async function* wholeLines(chunks: Chunks, file: string, stop: SourceStop): AsyncGenerator<Buffer> {
@@ -196,16 +247,6 @@ function endOfHeader(block: Buffer): number {
     else if (byte === LINE_FEED && !isQuoted) return index + 1;
   }
   return block.length;
-}
-
-function withoutLines(block: Buffer, count: number): Buffer {
-  let from = 0;
-  for (let left = count; left > 0; left--) {
-    const end = block.indexOf(LINE_FEED, from);
-    if (end < 0) return block.subarray(block.length);
-    from = end + 1;
-  }
-  return block.subarray(from);
 }
 
 function countOf(wanted: number, block: Buffer): number {

@@ -37,3 +37,17 @@ export function tooLarge(where: string, bytes: string, number: number): RecordFi
     number,
   );
 }
+
+/** A file that ends right before `fromNumber` is complete; one that ends earlier is not the file that was meant. */
+export function refuseTooShort(
+  file: string,
+  unit: PlaceUnit,
+  count: number,
+  fromNumber: number,
+): void {
+  if (fromNumber <= count + 1) return;
+  const has = `${count.toLocaleString('en-US')} ${unit}${count === 1 ? '' : 's'}`;
+  throw new RecordFileError(
+    `${file} has ${has}, so it cannot be read from ${unit} ${fromNumber} on: look at --from-line, and whether this is the file that was meant`,
+  );
+}

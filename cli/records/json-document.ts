@@ -5,7 +5,7 @@
 import { JsonValueScanner, skipJsonSpace } from '../../core/decode/json-value-scanner.ts';
 import { RECORD_BYTES_MAX } from '../../core/limits.ts';
 import type { ChunkBuffer } from './chunk-buffer.ts';
-import { type FileRecord, RecordFileError, tooLarge } from './file-record.ts';
+import { type FileRecord, RecordFileError, refuseTooShort, tooLarge } from './file-record.ts';
 
 const COMMA = 0x2c;
 const CLOSING_BRACKET = 0x5d;
@@ -32,14 +32,16 @@ export async function* documentRecords(
     await text.next();
     text.skip(1);
   }
+  let count = 0;
   for (let number = 1; ; number++) {
     const byte = await text.next();
     if (byte === undefined) {
-      if (form === 'values') return;
+      if (form === 'values') return refuseTooShort(file, 'element', count, fromNumber);
       throw text.refusal('the array is not closed: the file is cut off', number);
     }
     if (form === 'array' && byte === CLOSING_BRACKET && number === 1) break;
     const data = await text.value(number, number < fromNumber);
+    count = number;
     if (data !== null) yield { data, unit: 'element', number };
     if (form === 'values') continue;
     const separator = await text.next();
@@ -53,6 +55,7 @@ export async function* documentRecords(
   if ((await text.next()) !== undefined) {
     throw text.refusal('the array has ended, and more follows it', null);
   }
+  refuseTooShort(file, 'element', count, fromNumber);
 }
 
 /** A text that is read value by value; it knows its line and column. */

@@ -125,7 +125,8 @@ function refuseList(bytes: Uint8Array, file: string): void {
   );
 }
 
-const HEADER = /^[\p{L}\p{N}_. "-]+([,;\t|][\p{L}\p{N}_. "-]*)+\r?$/u;
+/** Names with separators between them, or Excel's line that states the separator. */
+const HEADER = /^(?:[\p{L}\p{N}_. "-]+([,;\t|][\p{L}\p{N}_. "-]*)+|"?sep=."?)\r?$/iu;
 
 function refuseHeader(line: Uint8Array, file: string): void {
   const text = Buffer.from(line).toString('utf8');

@@ -3,7 +3,7 @@
  * decoded here, so that they come out as they went in.
  */
 import type { Chunks } from './byte-source.ts';
-import { tooLarge } from './file-record.ts';
+import { refuseTooShort, tooLarge } from './file-record.ts';
 import type { SourceStop } from './source-stop.ts';
 
 export interface Line {
@@ -57,6 +57,7 @@ export async function* linesOf(chunks: Chunks, reading: LineReading): AsyncGener
       throw tooLong(file, number, length, true);
     } else parts = [];
   }
+  refuseTooShort(file, 'line', length === 0 ? number - 1 : number, fromNumber);
   if (length === 0 || number < fromNumber || stop.isStopped) return;
   if (length > bytesMax + 1) throw tooLong(file, number, length);
   yield { bytes: withoutReturn(joined(parts, new Uint8Array(0))), number };

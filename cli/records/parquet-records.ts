@@ -3,7 +3,7 @@
  * their decimals; a time that the file says is of no zone has no offset. What JSON has no way to say is refused by row.
  */
 import { type FileMetaData, type ParquetParsers, parquetSchema, type SchemaTree } from 'hyparquet';
-import { type FileRecord, RecordFileError } from './file-record.ts';
+import { type FileRecord, RecordFileError, refuseTooShort } from './file-record.ts';
 import { parquetColumns } from './parquet-columns.ts';
 
 export async function* parquetRecords(
@@ -34,6 +34,7 @@ export async function* parquetRecords(
         yield { data: Buffer.from(`{${members.join(',')}}`), unit: 'row', number };
       }
     }
+    refuseTooShort(path, 'row', number, fromNumber);
   } catch (cause) {
     if (cause instanceof RecordFileError) throw cause;
     const said = cause instanceof Error ? cause.message : String(cause);

@@ -2,6 +2,7 @@
  * Ends the reading of a source from outside: at a signal, or because what was read can go nowhere. What has been read whole
  * still comes; what is cut off by the stop does not.
  */
+import { setTimeout } from 'node:timers/promises';
 
 export class SourceStop {
   #isStopped = false;
@@ -27,13 +28,24 @@ export class SourceStop {
     this.#waiting?.reject(error);
   }
 
-  /** The chunks of `source` until it ends or is stopped. */
-  async *chunksOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /**
+   * The chunks of `source` until it ends or is stopped. `isLive`: a program writes it now, and the signal that ends that
+   * program comes here too, maybe after the end of what it wrote.
+   */
+  async *chunksOf(
+    source: AsyncIterable<Uint8Array>,
+    { isLive }: { readonly isLive: boolean },
+  ): AsyncGenerator<Uint8Array> {
     const iterator = source[Symbol.asyncIterator]();
+    let isInLine = false;
     try {
       for (;;) {
-        const next = await this.#next(iterator);
-        if (next.done) return;
+        const next = await this.#next(() => iterator.next());
+        if (next.done) {
+          if (isLive && isInLine) await this.#next(pause);
+          return;
+        }
+        isInLine = next.value.at(-1) !== LINE_FEED;
         yield next.value;
       }
     } finally {
@@ -42,13 +54,15 @@ export class SourceStop {
     }
   }
 
-  async #next(iterator: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+  async #next(
+    read: () => Promise<IteratorResult<Uint8Array>>,
+  ): Promise<IteratorResult<Uint8Array>> {
     if (this.#failure !== null) throw this.#failure;
     if (this.#isStopped) return DONE;
     // Not `Promise.race`: of a promise that outlives all reads it would keep each.
     const next = new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
       this.#waiting = { resolve, reject };
-      iterator.next().then(resolve, reject);
+      read().then(resolve, reject);
     });
     try {
       return await next;
@@ -56,6 +70,15 @@ export class SourceStop {
       this.#waiting = null;
     }
   }
+}
+
+const LINE_FEED = 0x0a;
+/** How long the end of a line that has no line feed waits for a signal. */
+const SIGNAL_DELAY_MS = 50;
+
+async function pause(): Promise<IteratorResult<Uint8Array>> {
+  await setTimeout(SIGNAL_DELAY_MS);
+  return DONE;
 }
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };

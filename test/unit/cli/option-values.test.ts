@@ -1,6 +1,14 @@
-import { InvalidArgumentError } from 'commander';
-import { describe, expect, it } from 'vitest';
-import { collect, url, wholeNumber } from '../../../cli/option-values.ts';
+import { Command, InvalidArgumentError, type Option } from 'commander';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  adminUrlOption,
+  collect,
+  DEFAULT_URL,
+  kinesisEndpointOption,
+  queryUrlOption,
+  url,
+  wholeNumber,
+} from '../../../cli/option-values.ts';
 
 describe('a whole number', () => {
   it.each([
@@ -29,4 +37,22 @@ describe('a URL', () => {
 
 it('collects an option that is given several times, in order', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b']);
+});
+
+describe('a variable of the environment', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  const parsed = (option: Option) =>
+    new Command().addOption(option).parse([], { from: 'user' }).opts()[option.attributeName()];
+
+  it.each([
+    ['TIDEMARK_QUERY_URL', queryUrlOption, DEFAULT_URL],
+    ['TIDEMARK_ADMIN_URL', adminUrlOption, undefined],
+    ['AWS_ENDPOINT_URL_KINESIS', kinesisEndpointOption, DEFAULT_URL],
+  ] as const)('%s that is empty counts as unset', (variable, option, expected) => {
+    vi.stubEnv(variable, '');
+    expect(parsed(option())).toBe(expected);
+    vi.stubEnv(variable, 'http://127.0.0.1:7/');
+    expect(parsed(option())).toBe('http://127.0.0.1:7');
+  });
 });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { ListShardsCommand } from '@aws-sdk/client-kinesis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { kinesisClient } from '../../../cli/kinesis-client.ts';
-import { putFailureText } from '../../../cli/put-failure.ts';
+import { putFailureText, refusalText } from '../../../cli/put-failure.ts';
+import { RecordFileError } from '../../../cli/records/file-record.ts';
 import { withoutCredentials } from './no-credentials.ts';
 
 const DONE = '7 records were acknowledged before it';
@@ -117,6 +118,26 @@ describe("the SDK's own rules", () => {
 
     expect(await failureOf()).toContain(
       'name the region of the stream with --region or AWS_REGION',
+    );
+  });
+});
+
+describe('a file that is refused', () => {
+  const cutOff = new RecordFileError('a.gz is cut off');
+
+  it('says where to go on, also where the error names no record', () => {
+    expect(refusalText(cutOff, { acknowledgedCount: 7, goOnFrom: 9 })).toBe(
+      'a.gz is cut off\n  7 records before it were put, and nothing after it: fix it and add --from-line 9',
+    );
+    const wrong = new RecordFileError('line 8 is wrong', 8);
+    expect(refusalText(wrong, { acknowledgedCount: 1, goOnFrom: 8 })).toBe(
+      'line 8 is wrong\n  1 record before it was put, and nothing after it: fix it and add --from-line 8, or skip it with --from-line 9',
+    );
+  });
+
+  it('of which nothing was put is read from its start', () => {
+    expect(refusalText(cutOff, { acknowledgedCount: 0, goOnFrom: 1 })).toBe(
+      'a.gz is cut off\n  nothing was put',
     );
   });
 });

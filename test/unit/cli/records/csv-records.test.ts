@@ -259,7 +259,7 @@ describe('CSV', () => {
   });
 
   it('goes on from a line, whatever is wrong before it', async () => {
-    const bad = Buffer.from('\xf6,"\n', 'latin1');
+    const bad = Buffer.from('\xf6,"x"y\n', 'latin1');
     const text = Buffer.concat([Buffer.from('a,b\n1,2\n'), bad, Buffer.from('3,4\n5,6\n7,8')]);
     for (const fromNumber of [4, 5]) {
       const { records } = await read('m.csv', text, { fromNumber });
@@ -267,6 +267,55 @@ describe('CSV', () => {
       expect(records[0]).toMatchObject({ number: fromNumber });
       expect(records).toHaveLength(7 - fromNumber);
     }
+  });
+
+  it('does not go on inside a row: text of a quoted field that looks like a row is none', async () => {
+    const text = 'a,b\n1,2\n3,"x\n4,5\n""6"",7\n"\n8,9\n';
+    for (const fromNumber of [4, 5, 6]) {
+      expect(await refusalOf('p.csv', text, { fromNumber })).toBe(
+        `p.csv: line ${fromNumber} is inside the row that begins on line 3, in a field in quotes that goes on over several lines or is never closed: begin with --from-line 3, or at a line after the end of that row`,
+      );
+    }
+    expect((await read('p.csv', text, { fromNumber: 7 })).texts).toEqual(['{"a":"8","b":"9"}']);
+    expect((await read('p.csv', text, { fromNumber: 3 })).texts).toHaveLength(2);
+    expect(await refusalOf('q.csv', 'a,b\n1,"2\n3,4\n', { fromNumber: 3 })).toContain(
+      'inside the row that begins on line 2',
+    );
+    // A quote that no field begins with opens none.
+    for (const row of ['1"2,x', 'x,1"', '"x""",y']) {
+      const { texts } = await read('r.csv', `a,b\n${row}\n3,4\n`, { fromNumber: 3 });
+      expect(texts).toEqual(['{"a":"3","b":"4"}']);
+    }
+  });
+
+  it('knows where rows begin, whatever separates the fields', async () => {
+    for (const delimiter of [';', '§']) {
+      const text = `a${delimiter}b\n1${delimiter}"x\n2${delimiter}3"\n4${delimiter}5\n`;
+      const reading = { delimiter, fromNumber: 3 };
+      expect(await refusalOf('s.csv', text, reading)).toContain('begins on line 2');
+      expect((await read('s.csv', text, { delimiter, fromNumber: 4 })).texts).toEqual([
+        '{"a":"4","b":"5"}',
+      ]);
+    }
+  });
+
+  it.each([
+    ['sep=;\r\na,x;b\r\n1;2\r\n', ';'],
+    ['\uFEFF"sep=|"\na,x|b\n1|2\n', '|'],
+    ['SEP=\t\na,x\tb\n1\t2', 'TAB'],
+  ])("takes the separator that Excel's first line states: %j, %s", async (text) => {
+    const { texts, records } = await read('t.csv', text);
+
+    expect(texts).toEqual(['{"a,x":"1","b":"2"}']);
+    expect(records[0]).toMatchObject({ number: 3 });
+    expect(await refusalOf('u.csv', `${text.trimEnd()}\n3`)).toContain('u.csv, line 4: the row');
+  });
+
+  it("Excel's first line does not hide a header of several lines, nor that there is none", async () => {
+    const text = 'sep=;\n"a\nb";c\n1;2\n3;4\n';
+    expect((await read('v.csv', text, { fromNumber: 5 })).texts).toEqual(['{"a\\nb":"3","c":"4"}']);
+    expect((await read('w.csv', 'sep=;\n')).texts).toEqual([]);
+    expect((await read('x.csv', 'sep=;\na\n')).texts).toEqual([]);
   });
 
   it('has rows over the borders of chunks', async () => {

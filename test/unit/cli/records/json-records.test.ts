@@ -184,6 +184,7 @@ describe('a file that is not what its name says', () => {
       'id,price\n1,2\n',
       'a.ndjson looks like CSV, not JSON: its first line is "id,price"',
     ],
+    ['a.ndjson', 'sep=;\r\nid;price\r\n', 'looks like CSV, not JSON: its first line is "sep=;"'],
   ])('%s is refused by name: %#', async (name, content, says) => {
     expect((await refusalOf(name, content)).replace(/ \S+\/(a\.\w+) /, ' PATH/$1 ')).toContain(
       says.replace('PATH/', ''),

@@ -72,3 +72,36 @@ it('a file that has fewer rows when they are sent than when they were judged is 
     'g.csv changed while it was read: it had 2 records, and then 1',
   );
 });
+
+describe('a file that ends before the place to begin at', () => {
+  const array = '[{"a":1},{"a":2}]';
+
+  it.each([
+    ['h.ndjson', '{"a":1}\n{"a":2}\n', 'has 2 lines, so it cannot be read from line 9 on'],
+    ['i.ndjson', '{"a":1}', 'has 1 line, so it cannot be read from line 9 on'],
+    ['j.json', array, 'has 2 elements, so it cannot be read from element 9 on'],
+    ['k.json', '{\n"a":1}', 'has 1 element, so it cannot be read from element 9 on'],
+    ['l.json', '[]', 'has 0 elements'],
+    ['m.csv', CSV, 'has 3 lines, so it cannot be read from line 9 on'],
+    ['n.csv', '', 'has 0 lines'],
+    ['o.ndjson', '', 'has 0 lines'],
+    ['p.ndjson', '\uFEFF', 'has 0 lines'],
+  ])('is refused: %s', async (name, content, says) => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+
+    await expect(readFrom(path, { fromNumber: 9 })).rejects.toThrow(`${name} ${says}`);
+  });
+
+  it.each([
+    ['q.ndjson', '{"a":1}\n{"a":2}\n', 3],
+    ['r.json', array, 3],
+    ['s.csv', CSV, 4],
+    ['t.csv', 'a,b\n1,2', 3],
+  ])('has no records left where it ends right before: %s', async (name, content, fromNumber) => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+
+    expect((await readFrom(path, { fromNumber })).texts).toEqual([]);
+  });
+});
