@@ -1,6 +1,7 @@
 /**
  * Faults of the protocol and its state: how HEAD, deltas, bases and runs are written, found and kept, and what is folded.
  */
+import { IDS_THAT_EXPIRED } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 export const PROTOCOL_MUTANTS: readonly Mutant[] = [
@@ -244,13 +245,16 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'if (a.hash !== b.hash) return 0;',
     'if (a.hash !== b.hash || a.columns.length !== b.columns.length || a.name !== b.name) return 0;',
   ),
-  mutant(
-    'ids that expired before dedupe.within grew are known again',
-    'wrong answer|wrong state|wrong request|unreadable state|InvariantFault',
-    'core/state/slice-image.ts',
-    'this.dedupeIds.sweep(watermarkMs - before.withinMs);',
-    'this.dedupeIds.sweep(watermarkMs - 10 * before.withinMs);',
-  ),
+  {
+    ...mutant(
+      'ids that expired before dedupe.within grew are known again',
+      'wrong answer|wrong state|wrong request|unreadable state|InvariantFault',
+      'core/state/slice-image.ts',
+      'this.dedupeIds.sweep(watermarkMs - before.withinMs);',
+      'this.dedupeIds.sweep(watermarkMs - 10 * before.withinMs);',
+    ),
+    scenario: IDS_THAT_EXPIRED,
+  },
   mutant(
     'what a view quarantined as late is lost when the view gets another name',
     'wrong answer|wrong state|wrong request|unreadable state|InvariantFault',

@@ -196,3 +196,19 @@ export const CONTENTION: Partial<Scenario> = {
     { atMs: atMs + 2_000, kind: 'recover' as const },
   ]),
 };
+
+/** Ids are known for a third of the time, then for all of it again, by plans that are no rollbacks; producers send again. */
+export const IDS_THAT_EXPIRED: Partial<Scenario> = {
+  ...SMALL,
+  records: 300,
+  paceMs: 2_000,
+  burstRate: 0,
+  batchRecordsMax: 5,
+  trimsForFallback: true,
+  knobs: { rollbackGraceMs: 1_000, unsavedAgeMsMax: 0 },
+  incidents: Array.from({ length: 9 }, (_, index) => ({
+    atMs: 60_000 + 60_000 * index,
+    kind: 'change-plan' as const,
+    plan: index % 2 === 0 ? 2 : 0,
+  })),
+};
