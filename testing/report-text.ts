@@ -12,9 +12,11 @@ export function reportText(report: Omit<SimulationReport, 'text'>): string {
   return [
     `${pipeline} (plan ${planHash.slice(0, 8)}): ${counted(records, 'record')}, ${counted(shards, 'shard')}, ${seedText}`,
     '',
-    ...(findings.length === 0
-      ? ['Nothing was found: every answer is what the records say.']
-      : findings.flatMap((finding, index) => findingLines(finding, index + 1, seeds.length))),
+    ...(records === 0
+      ? ['There are no records: nothing was simulated.']
+      : findings.length === 0
+        ? ['Nothing was found: every answer is what the records say.']
+        : findings.flatMap((finding, index) => findingLines(finding, index + 1, seeds.length))),
     '',
     ...sizeLines(report),
   ].join('\n');

@@ -74,12 +74,12 @@ export class PathSample {
 
   /** Of the paths that found nothing; `withoutOther` also of those that records have nothing like, and that may not be in a list. */
   hints({ withoutOther }: { readonly withoutOther: boolean }): PathHint[] {
-    return this.#paths
-      .filter(
-        ({ records, isFound, other, list }) =>
-          records > 0 && !isFound && (withoutOther || other !== null || list !== null),
-      )
-      .map(hintOf);
+    const missing = this.#paths.filter(({ records, isFound }) => records > 0 && !isFound);
+    // One list is why all are missing: what to do about it is said once.
+    const first = missing.find(({ other, list }) => other === null && list !== null);
+    return missing
+      .filter((each) => withoutOther || each.other !== null || each === first)
+      .map((each) => hintOf(each === first ? each : { ...each, list: null }));
   }
 }
 

@@ -58,6 +58,8 @@ describe('a path that finds nothing in the first records', () => {
       "; if the records are inside 'events': jq -c '.events[]' FILE | npx tidemark put - …",
     );
     expect(hints(by('order'), [{ tags: ['a'] }])).toEqual([]);
+    const two = { ...by('order'), time: { field: 'at' } };
+    expect(hints(two, [{ events: [{ order: 1 }] }])).toHaveLength(1);
   });
 
   it('is no matter once a record has it', () => {

@@ -194,6 +194,12 @@ describe('simulate', () => {
     },
   );
 
+  it('says that nothing was simulated where there are no records', async () => {
+    const { text } = await simulate(orders({}), { records: [], seeds: 1 });
+    expect(text).toContain('There are no records: nothing was simulated.');
+    expect(text).not.toContain('Nothing was found');
+  });
+
   it('takes a generator in place of records', async () => {
     const seen: number[] = [];
     const generator = (random: () => number, index: number) => {
