@@ -131,9 +131,25 @@ async function evaluate(path: string, absolute: string, options: LoadOptions): P
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
     worker.removeAllListeners('message');
-    // Not waited for: a call that blocks the thread, such as execSync, holds it up.
-    void worker.terminate();
+    // Not waited for here: a call that blocks the thread, such as execSync, holds it up.
+    const gone = worker.terminate();
+    ending.add(gone);
+    void gone.then(() => ending.delete(gone));
   }
+}
+
+/** Of threads that were told to end. */
+const ending = new Set<Promise<number>>();
+
+/**
+ * False if a file that was loaded still blocks its thread after a time, with a call that cannot be interrupted: this process
+ * would wait for that before it exits.
+ */
+export async function areThreadsGone(withinMs: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), withinMs);
+  const gone = Promise.all(ending).then(() => true);
+  return Promise.race([gone, late]).finally(() => clearTimeout(timer));
 }
 
 // Sources run as .ts and the built package as .js.

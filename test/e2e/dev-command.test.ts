@@ -1,5 +1,5 @@
-import { type StdioOptions, spawn } from 'node:child_process';
-import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, type StdioOptions, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -100,6 +100,20 @@ describe('tidemark dev -- CMD', () => {
       expect(stderr.match(/ENOSPC/g)).toHaveLength(1);
     },
   );
+
+  it('is ended by a signal while a start hangs', async () => {
+    const cwd = folder();
+    const data = join(cwd, '.tidemark');
+    mkdirSync(data);
+    // Reading it waits for a writer.
+    execFileSync('mkfifo', [join(data, 'format.json')]);
+    const child = spawn(process.execPath, [CLI, ...DEV], { cwd });
+    const ended = new Promise((resolve) => child.once('close', (...how) => resolve(how)));
+    while (!existsSync(join(data, 'lock.db'))) await pause(20);
+    child.kill('SIGTERM');
+
+    expect(await ended).toEqual([null, 'SIGTERM']);
+  });
 
   it('passes a signal on, and ends when the command has', async () => {
     const cwd = folder();

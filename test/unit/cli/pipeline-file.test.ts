@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  areThreadsGone,
   type LoadOptions,
   loadPipelineFile,
   PipelineFileError,
@@ -242,6 +243,20 @@ describe('what a pipeline file does while it is loaded, and later', () => {
     expect(await outcomeOf('odd.ts')).toEqual({ name: 'sound' });
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(existsSync(join(folder, 'later'))).toBe(false);
+  });
+
+  it('is known to block its thread, which no exit gets past', async () => {
+    expect(await areThreadsGone(5_000)).toBe(true);
+    write(
+      'odd.ts',
+      `import { execSync } from 'node:child_process';\nexecSync('sleep 2');\n${SOUND}`,
+    );
+    const stop = new AbortController();
+    const onRead = () => setTimeout(() => stop.abort(new Error('overtaken')), 200);
+    const loaded = outcomeOf('odd.ts', { signal: stop.signal, onRead });
+    await expect(loaded).rejects.toThrow('overtaken');
+    expect(await areThreadsGone(50)).toBe(false);
+    expect(await areThreadsGone(10_000)).toBe(true);
   });
 
   it('is stopped by the signal of who asked, and what it has read is known', async () => {
