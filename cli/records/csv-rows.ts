@@ -32,6 +32,8 @@ export interface CsvReading {
   readonly stop: SourceStop;
 }
 
+const QUOTE = 0x22;
+
 export async function* csvRows(chunks: Chunks, reading: CsvReading): AsyncGenerator<CsvRow> {
   const { fromNumber, stop, tell } = reading;
   const file = shown(reading.name);
@@ -53,14 +55,15 @@ export async function* csvRows(chunks: Chunks, reading: CsvReading): AsyncGenera
       yield* await rows.parse(checked(kept, file, Math.max(line, fromNumber)));
     }
   }
-  if (!stop.isStopped) refuseTooShort(file, 'line', lineCount, fromNumber);
-  // Where it is stopped too: of a line that is cut off the parser has nothing, and it holds back the last row that is whole.
+  if (stop.isStopped) return;
+  refuseTooShort(file, 'line', lineCount, fromNumber);
   if (rows !== null) yield* await rows.end();
 }
 
 class RowParser {
   readonly #file: string;
-  readonly #parser: Parser;
+  readonly #options: Options<(string | null)[]>;
+  #parser: Parser;
   #rows: CsvRow[] = [];
   #failure: CsvError | null = null;
   /** On which the next row begins. */
@@ -69,6 +72,8 @@ class RowParser {
   #lineStarts: number[] = [];
   #passed = 0;
   #parsedBytes = 0;
+  /** In what was parsed. Rows are whole where they are in pairs: all else is a failure. */
+  #quotes = 0;
 
   constructor(
     file: string,
@@ -84,7 +89,7 @@ class RowParser {
     const isNull = (value: string, quoting: boolean) =>
       value === nullText || (value === '' && !quoting);
     let isHeader = true;
-    const options: Options<(string | null)[]> = {
+    this.#options = {
       delimiter,
       record_delimiter: ['\r\n', '\n'],
       // Judged by who has the header.
@@ -99,11 +104,19 @@ class RowParser {
         return null;
       },
     };
-    this.#parser = parse(options as Options);
-    this.#parser.on('error', (error: CsvError) => {
+    this.#parser = this.#start();
+  }
+
+  #start(): Parser {
+    const parser = parse(this.#options as Options);
+    parser.on('error', (error: CsvError) => {
       this.#failure ??= error;
     });
-    this.#parser.resume();
+    parser.resume();
+    this.#parsedBytes = 0;
+    this.#lineStarts = [];
+    this.#passed = 0;
+    return parser;
   }
 
   /** The rows that end in `block`. */
@@ -114,19 +127,32 @@ class RowParser {
       this.#lineStarts.push(this.#parsedBytes + at + 1);
     }
     this.#parsedBytes += block.length;
-    return this.#after(new Promise((resolve) => this.#parser.write(block, () => resolve())));
+    this.#quotes += countOf(QUOTE, block);
+    return this.#after(() => this.#parseWhole(block));
+  }
+
+  /** A parser holds its last row back until more comes, which may be long: so it is ended where its rows are whole. */
+  async #parseWhole(block: Buffer): Promise<void> {
+    await new Promise<void>((resolve) => this.#parser.write(block, () => resolve()));
+    if (this.#failure !== null || this.#quotes % 2 !== 0) return;
+    await this.#end();
+    this.#parser = this.#start();
   }
 
   async end(): Promise<CsvRow[]> {
+    return this.#after(() => this.#end());
+  }
+
+  async #end(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#parser.once('close', resolve));
     this.#parser.end();
-    return this.#after(closed);
+    await closed;
   }
 
   /** What came before a failure is told first: the failure comes with the next call. */
-  async #after(parsing: Promise<void>): Promise<CsvRow[]> {
+  async #after(parse: () => Promise<void>): Promise<CsvRow[]> {
     if (this.#failure !== null) throw this.#refusal(this.#failure);
-    await parsing;
+    await parse();
     const rows = this.#rows;
     this.#rows = [];
     if (this.#failure !== null && rows.length === 0) throw this.#refusal(this.#failure);

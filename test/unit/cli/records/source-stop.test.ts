@@ -36,6 +36,25 @@ it('nor is such a row of CSV', async () => {
   expect(texts).toEqual(['{"a":"1","b":"2"}']);
 });
 
+it('each row of CSV comes as soon as its line is there', async () => {
+  const stop = new SourceStop();
+  const reading = { name: '-', delimiter: null, nullText: null, fromNumber: 1, types: new Map() };
+  const seen: number[] = [];
+  async function* slow(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a,b\n1,"x\n');
+    expect(seen).toEqual([]);
+    yield Buffer.from('y"\n');
+    expect(seen).toEqual([2]);
+    yield Buffer.from('3,4\n5,6\n');
+    expect(seen).toEqual([2, 4, 5]);
+  }
+  for await (const { number } of csvRecords(slow(), { ...reading, plan: null, tell() {}, stop })) {
+    seen.push(number);
+  }
+
+  expect(seen).toEqual([2, 4, 5]);
+});
+
 it('without a signal the last line counts without its line feed', async () => {
   const stop = new SourceStop();
   const numbers: number[] = [];
