@@ -96,7 +96,7 @@ describe('tidemark redrive', () => {
   it('brings them back once the pipeline takes them, each once', async () => {
     const [first = '', ...others] = await quarantinedIds();
     writePipeline(dev.folder, COUNTED);
-    await dev.prints('stdout', /plan 2 /);
+    await dev.prints('stdout', /plan 3 /);
 
     // The view goes on with what it has counted.
     expect(await redrive(first)).toEqual({
