@@ -183,10 +183,11 @@ describe('a pipeline with an idle time', () => {
     await groups(dev, 'minutes', 'orders', after);
     const startMs = Date.now();
     let watermark = 0;
-    while (watermark < startMs && Date.now() < startMs + 10_000) {
+    while (watermark < startMs && Date.now() < startMs + 30_000) {
       await pause(100);
       const { json } = await dev.call('/v1/status');
-      watermark = Date.parse((json as { watermark: string }).watermark);
+      // None, as long as a shard has a record that is not folded.
+      watermark = Date.parse((json as { watermark: string | null }).watermark ?? '1970-01-01');
     }
 
     expect(watermark).toBeGreaterThanOrEqual(startMs);
