@@ -4,6 +4,7 @@
 import { describeFate } from '../core/definition/view-fate.ts';
 import type { PlanChange } from '../core/task/plan-activation.ts';
 import type { RuntimeEvent } from '../runtime/runtime-event.ts';
+import { countText } from './count-text.ts';
 
 /** `RuntimeEvent`s, and what the command itself has to tell. */
 export type DevEvent =
@@ -49,10 +50,10 @@ function tellText(event: DevEvent, print: (text: string) => void): void {
       print(describeReady(event));
       return;
     case 'replaying':
-      print(`replaying ${plural(event.records, 'record')} that no checkpoint holds yet`);
+      print(`replaying ${countText(event.records, 'record')} that no checkpoint holds yet`);
       return;
     case 'replayed':
-      print(`replayed ${plural(event.records, 'record')}, ${event.ms} ms after the start`);
+      print(`replayed ${countText(event.records, 'record')}, ${event.ms} ms after the start`);
       return;
     case 'plan-activated':
       print(describeChange(event));
@@ -82,9 +83,9 @@ function tellText(event: DevEvent, print: (text: string) => void): void {
 
 function describeReady(event: Extract<DevEvent, { kind: 'ready' }>): string {
   const { pipeline, url, shards, environments, restoredRecords } = event;
-  const counts = `${plural(shards, 'shard')}, ${plural(environments, 'environment')}`;
+  const counts = `${countText(shards, 'shard')}, ${countText(environments, 'environment')}`;
   const known =
-    restoredRecords === 0 ? '' : `, ${plural(restoredRecords, 'record')} in checkpoints`;
+    restoredRecords === 0 ? '' : `, ${countText(restoredRecords, 'record')} in checkpoints`;
   return `tidemark dev: pipeline ${pipeline} is ready at ${url} (${counts}${known})`;
 }
 
@@ -118,8 +119,4 @@ function describeFailure(event: FailureEvent): string {
       ? '  it is tried again every few seconds, and told once'
       : `  nothing is lost; the batch comes again in ${event.retryInMs} ms`,
   ].join('\n');
-}
-
-function plural(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -2,7 +2,7 @@
  * Why `tidemark put` could not put, in words that a person can act on.
  */
 import { identityHint, noCredentialsText } from './aws-refusal.ts';
-import { counted } from './put-report.ts';
+import { countText } from './count-text.ts';
 import type { RecordFileError } from './records/file-record.ts';
 
 export interface PutTarget {
@@ -32,7 +32,7 @@ export function refusalText(
   { acknowledgedCount, goOnFrom }: { acknowledgedCount: number; goOnFrom: number },
 ): string {
   if (acknowledgedCount === 0) return `${message}\n  nothing was put`;
-  const done = `${counted(acknowledgedCount)} before it ${acknowledgedCount === 1 ? 'was' : 'were'} put, and nothing after it`;
+  const done = `${countText(acknowledgedCount, 'record')} before it ${acknowledgedCount === 1 ? 'was' : 'were'} put, and nothing after it`;
   const next =
     number === null
       ? `fix it and add --from-line ${goOnFrom}`

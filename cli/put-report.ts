@@ -1,6 +1,7 @@
 /**
  * What `tidemark put` says at its end: what it put, and the commands to run next, as a shell takes them.
  */
+import { countText } from './count-text.ts';
 import { DEFAULT_URL } from './option-values.ts';
 import { NO_KEY } from './partition-key.ts';
 import { type RefusedRecords, refusalLine } from './refused-records.ts';
@@ -22,7 +23,7 @@ export interface PutReport {
 
 export function putReportLines(report: PutReport): string[] {
   const { put, stream, keyField, withoutKey, after, view, refused, place } = report;
-  const lines = [`put ${counted(put)} into ${stream}`];
+  const lines = [`put ${countText(put, 'record')} into ${stream}`];
   if (withoutKey > 0) {
     lines.push(
       `${withoutKey} had no readable '${keyField}' and went under the partition key '${NO_KEY}'`,
@@ -39,10 +40,6 @@ export function putReportLines(report: PutReport): string[] {
     );
   }
   return lines;
-}
-
-export function counted(count: number): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? 'record' : 'records'}`;
 }
 
 /**

@@ -16,7 +16,7 @@ import type { RecordGenerator } from './producer.ts';
 import type { Random } from './random.ts';
 import type { Reader } from './reader.ts';
 import { type LoggedRecord, recordId } from './recount.ts';
-import { areDone, differenceOfRequests } from './request-check.ts';
+import { differenceOfRequests, undoneCount } from './request-check.ts';
 import type { Scenario } from './scenario.ts';
 import type { SimShard, SimStream } from './sim-stream.ts';
 
@@ -45,7 +45,6 @@ export interface EpilogueDeps {
 }
 
 const ATTEMPTS_MAX = 10;
-const REQUESTS_MAX = 1_000;
 const PAUSE_MS = 120_000;
 const FRESH_RECORDS_MAX = 4;
 const FRESH_PAUSE_MS_MAX = 2_000;
@@ -134,15 +133,13 @@ export class Epilogue {
       const { id } = shard;
       if (auditor.head(id) === null || isCutOff(shard)) continue;
       // A request that kills its owners is given up after so many deaths.
-      const { sliceId, timeline } = auditor.head(id) as Head;
-      const requests = await inbox.list(sliceId, null, REQUESTS_MAX);
-      const open = requests.filter(({ done }) => done?.timeline !== timeline).length;
-      const attemptsMax = ATTEMPTS_MAX + (kills ? open * (REDRIVE_BEGINNINGS_MAX + 1) : 0);
+      const undone = await undoneCount(auditor.head(id) as Head, inbox);
+      const attemptsMax = ATTEMPTS_MAX + (kills ? undone * (REDRIVE_BEGINNINGS_MAX + 1) : 0);
       await this.#insist(
         `requests of ${id}`,
         async () => {
           await pool.invoke({ tidemark: 'tick', shardId: id }, id);
-          return areDone(auditor.head(id) as Head, inbox);
+          return (await undoneCount(auditor.head(id) as Head, inbox)) === 0;
         },
         attemptsMax,
       );

@@ -2,7 +2,7 @@
  * Where each epoch comes from: which records had been redriven, or quarantined unread, when it was completed. A slice that goes back
  * to an older epoch goes on from what that one had.
  */
-import type { BlobStores } from '../core/checkpoint/blobs.ts';
+import { type BlobStores, storeOf } from '../core/checkpoint/blobs.ts';
 import { type Delta, decodeDelta } from '../core/checkpoint/delta.ts';
 import type { Head } from '../core/checkpoint/head.ts';
 import { type BlobReference, blobKey } from '../core/checkpoint/names.ts';
@@ -85,8 +85,9 @@ export class Lineage {
   }
 
   async #factsOf(head: Head, reference: BlobReference): Promise<EpochFacts> {
-    const store = reference.place === 'item' ? this.#blobs.items : this.#blobs.objects;
-    const bytes = await store.read(blobKey(head.sliceId, reference));
+    const bytes = await storeOf(this.#blobs, reference.place).read(
+      blobKey(head.sliceId, reference),
+    );
     if (bytes === null) throw new Error(`HEAD names ${reference.nonce}, which was never written`);
     const delta = decodeDelta(bytes, head.sliceId, reference);
     const predecessor = delta.predecessors.at(-1)?.nonce ?? '';

@@ -10,10 +10,10 @@ import { recordId } from './recount.ts';
 
 const REQUESTS_MAX = 1_000;
 
-/** True if nothing is left to do on the timeline that is. */
-export async function areDone({ sliceId, timeline }: Head, inbox: Inbox): Promise<boolean> {
+/** Requests that are left to do on the timeline that is. */
+export async function undoneCount({ sliceId, timeline }: Head, inbox: Inbox): Promise<number> {
   const requests = await inbox.list(sliceId, null, REQUESTS_MAX);
-  return requests.every(({ done }) => done !== null && done.timeline === timeline);
+  return requests.filter(({ done }) => done?.timeline !== timeline).length;
 }
 
 /** What is wrong with a slice's requests; null if nothing. */

@@ -2,7 +2,7 @@
  * What HEAD promises to keep, held against the bases that its epochs really have: going back must be possible to each of them
  * that is not below the floor, and to where a rollback goes on from, whether or not anybody ever goes back.
  */
-import type { BlobStores } from '../core/checkpoint/blobs.ts';
+import { type BlobStores, storeOf } from '../core/checkpoint/blobs.ts';
 import type { Head } from '../core/checkpoint/head.ts';
 import type { Manifest } from '../core/checkpoint/manifest.ts';
 import { type BlobReference, blobKey } from '../core/checkpoint/names.ts';
@@ -36,9 +36,8 @@ export async function brokenRetention(
   for (const { base, manifest } of bases) {
     if (base.epoch < collectBelow) continue;
     for (const blob of [base, ...manifest.runs]) {
-      const store = blob.place === 'item' ? blobs.items : blobs.objects;
       const key = blobKey(head.sliceId, blob);
-      if ((await store.readRange(key, 0, 1)) === null)
+      if ((await storeOf(blobs, blob.place).readRange(key, 0, 1)) === null)
         return `${key} of the kept base ${base.epoch} is gone`;
     }
   }

@@ -3,13 +3,14 @@ import { Command } from 'commander';
 import { PathSample } from '../../core/decode/path-sample.ts';
 import type { Plan } from '../../core/definition/plan.ts';
 import { RECORD_BYTES_MAX } from '../../core/limits.ts';
+import { countText } from '../count-text.ts';
 import { jsonOption, kinesisEndpointOption, PIPELINE_FILE, wholeNumber } from '../option-values.ts';
 import { onOutputFailure } from '../output-failure.ts';
 import { PartitionKeys } from '../partition-key.ts';
 import { printableLines } from '../printable.ts';
 import { putFailureText, refusalText } from '../put-failure.ts';
 import { planForPut } from '../put-plan.ts';
-import { counted, putReportLines, queryPlaceText } from '../put-report.ts';
+import { putReportLines, queryPlaceText } from '../put-report.ts';
 import {
   addRecordOptions,
   RECORD_FILE_DESCRIPTION,
@@ -232,11 +233,11 @@ function report(run: PutRun, stream: string, options: PutOptions): void {
   if (stoppedBy !== null) {
     process.exitCode = SIGNALS[stoppedBy];
     console.error(
-      `stopped by ${stoppedBy} after ${counted(acknowledgedCount)}; to go on, add --from-line ${run.goOnFrom}`,
+      `stopped by ${stoppedBy} after ${countText(acknowledgedCount, 'record')}; to go on, add --from-line ${run.goOnFrom}`,
     );
   }
   onOutputFailure({
-    meaning: `${counted(acknowledgedCount)} ${acknowledgedCount === 1 ? 'was' : 'were'} put into ${stream} and acknowledged all the same; do not put them again`,
+    meaning: `${countText(acknowledgedCount, 'record')} ${acknowledgedCount === 1 ? 'was' : 'were'} put into ${stream} and acknowledged all the same; do not put them again`,
     goesOn: false,
   });
   if (json) {
@@ -270,7 +271,7 @@ async function explain(
     const { goOnFrom } = run;
     return new Error(refusalText(error, { acknowledgedCount, goOnFrom }), { cause: error });
   }
-  const done = `${counted(acknowledgedCount)} ${acknowledgedCount === 1 ? 'was' : 'were'} acknowledged before it`;
+  const done = `${countText(acknowledgedCount, 'record')} ${acknowledgedCount === 1 ? 'was' : 'were'} acknowledged before it`;
   const region = await client.config.region().catch(() => null);
   const target = { aws, kinesisEndpoint, stream, region };
   const text = putFailureText(error, target, done);

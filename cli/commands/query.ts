@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { countText } from '../count-text.ts';
 import {
   awsOption,
   collect,
@@ -158,8 +159,7 @@ function describeAnswer(answer: ViewAnswer): string {
 
 function besides({ quarantined = 0 }: ViewAnswer): string {
   if (quarantined === 0) return '';
-  const records = quarantined === 1 ? 'record' : 'records';
-  return `, without what ${quarantined.toLocaleString('en-US')} ${records} in the quarantine would add`;
+  return `, without what ${countText(quarantined, 'record')} in the quarantine would add`;
 }
 
 /** What the marks of partial values mean. */

@@ -2,6 +2,7 @@
  * One record of a file as a producer would put it, and where in the file it is.
  */
 import { RECORD_BYTES_MAX } from '../../core/limits.ts';
+import { countText } from '../count-text.ts';
 
 /**
  * What a file counts: lines of text; rows of a Parquet file; elements of a JSON array, or the objects of JSON that is
@@ -46,8 +47,7 @@ export function refuseTooShort(
   fromNumber: number,
 ): void {
   if (fromNumber <= count + 1) return;
-  const has = `${count.toLocaleString('en-US')} ${unit}${count === 1 ? '' : 's'}`;
   throw new RecordFileError(
-    `${file} has ${has}, so it cannot be read from ${unit} ${fromNumber} on: look at --from-line, and whether this is the file that was meant`,
+    `${file} has ${countText(count, unit)}, so it cannot be read from ${unit} ${fromNumber} on: look at --from-line, and whether this is the file that was meant`,
   );
 }

@@ -113,7 +113,7 @@ function placeOf(name: BlobName, byteLength: number): BlobPlace {
   return name.kind === 'delta' && byteLength <= DELTA_ITEM_BYTES_MAX ? 'item' : 'object';
 }
 
-function storeOf(stores: BlobStores, place: BlobPlace): BlobStore {
+export function storeOf(stores: BlobStores, place: BlobPlace): BlobStore {
   return place === 'item' ? stores.items : stores.objects;
 }
 

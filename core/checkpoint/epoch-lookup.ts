@@ -5,7 +5,14 @@
  * Numbers are never used twice, but a commit that lost its race leaves a delta under the number that the winner took: `isMeant`
  * tells them apart.
  */
-import { type BlobStores, blobNames, MissingBlob, readBlob, referenceOf } from './blobs.ts';
+import {
+  type BlobStores,
+  blobNames,
+  MissingBlob,
+  readBlob,
+  referenceOf,
+  storeOf,
+} from './blobs.ts';
 import { type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { type BlobName, type BlobReference, blobKey, deltaOf, sameBlob } from './names.ts';
@@ -52,7 +59,7 @@ async function findStored(
   stores: BlobStores,
 ): Promise<BlobReference | null> {
   for (const place of ['item', 'object'] as const) {
-    const store = place === 'item' ? stores.items : stores.objects;
+    const store = storeOf(stores, place);
     for await (const name of blobNames(store, sliceId, 'delta')) {
       if (name.epoch !== epoch || !isMeant(name)) continue;
       const bytes = await store.read(blobKey(sliceId, name));

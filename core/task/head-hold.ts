@@ -3,10 +3,10 @@
  * deliveries, for as long as they come. An invocation that has lost some asks the others, beside HEAD, to hold back for a
  * moment; they find that where they read HEAD anyway, and one that had read HEAD before can no longer write it.
  *
- * Invariants: what is committed is the same with a hold and without; an invocation waits `HOLD_MS_MAX` for one hold at most, by pauses
- * and by no clock, and its environment does not wait for that hold again; no invocation puts its hold over another that
- * others wait for. A hold whose owner died is ended by the first write of
- * HEAD after that wait, so it costs others a moment, once.
+ * Invariants: what is committed is the same with a hold and without; an invocation waits `HOLD_MS_MAX` for one hold at most,
+ * by pauses and by no clock, and its environment does not wait for that hold again; no invocation puts its hold over another
+ * that others wait for. A hold whose owner died is ended by the first write of HEAD after that wait, so it costs others a
+ * moment, once.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { TransientFault } from '../faults.ts';

@@ -27,8 +27,9 @@ export function refuseTornStream(path: string): void {
   refuseTornCopy(path);
   const home = withoutLog(path, readHome);
   if (home === null) return;
-  refuseLostWal(path, home === inodeOf(path));
-  if (home === inodeOf(path)) return;
+  const isAtHome = home === inodeOf(path);
+  refuseLostWal(path, isAtHome);
+  if (isAtHome) return;
   const database = openForReading(path);
   try {
     withLocalFaults(path, 'look at the stream', () => refuseMixture(database, path));
