@@ -26,6 +26,11 @@ export class DamageableBlobs implements BlobStore {
     }
   }
 
+  /** Keys of blobs that are damaged or lost, and not deleted since. */
+  get damaged(): readonly string[] {
+    return [...this.#damage.keys()];
+  }
+
   create(key: string, bytes: Uint8Array): Promise<Creation> {
     return this.sound.create(key, bytes);
   }

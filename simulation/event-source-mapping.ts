@@ -100,9 +100,10 @@ export class EventSourceMapping {
       if (records.length < limit && scenario.batchWindowMs > 0) {
         await time.sleep(random.below(scenario.batchWindowMs));
         records = stream.peek(shard, position, limit);
+        // A trim within the window may have taken all of them.
+        if (records.length === 0) continue;
       }
       if (random.chance(0.3)) records = records.slice(0, random.between(1, records.length));
-      if (records.length === 0) continue;
       if (await this.#deliver(shard, records)) {
         limit = scenario.batchRecordsMax;
         position = records.at(-1) as Position;

@@ -111,7 +111,7 @@ export class Lineage {
       condemned: new Map([...before.condemned, ...condemned]),
     };
     const spans = all.plans.map((each) => [each.plan.hash, each.afterCount, each.redrivenBefore]);
-    const text = JSON.stringify([all.redriven, spans, [...all.condemned.keys()]]);
+    const text = JSON.stringify([all.redriven, spans, [...all.condemned]]);
     return { ...all, text };
   }
 

@@ -161,18 +161,24 @@ export class Operator {
 
   /**
    * Damages blobs of epochs after the oldest one that the slice keeps: that one stays whole, and so does the delta after
-   * it, which proves that it was.
+   * it, which proves that it was. Nothing, where it was damaged before it became the oldest: no more may be lost then.
    */
   async #damage(shard: SimShard, count: number): Promise<void> {
     const { auditor, blobs, random, wire } = this.#deps;
     const head = auditor.head(shard.id);
     if (head === null) return;
+    const epochOf = (key: string) => parseBlobKey(head.sliceId, key)?.epoch ?? -1;
+    const isSpared = (key: string) => epochOf(key) <= head.collectBelow + 1;
+    // Runs are no part of what a restore reads.
+    const damaged = [...blobs.items.damaged, ...blobs.objects.damaged].filter(
+      (key) => parseBlobKey(head.sliceId, key)?.kind !== 'run' && isSpared(key),
+    );
+    if (damaged.some((key) => epochOf(key) >= head.collectBelow)) return;
     this.#damaged.add(head.sliceId);
     for (const store of [blobs.items, blobs.objects]) {
       const keys = (await store.list(`${head.sliceId}/`, null, LISTED_MAX)).map(({ key }) => key);
       const doomed = keys.filter((key) => {
-        const name = parseBlobKey(head.sliceId, key);
-        return name !== null && name.epoch > head.collectBelow + 1 && name.epoch <= head.epoch;
+        return !isSpared(key) && epochOf(key) <= head.epoch;
       });
       for (let left = count; left > 0 && doomed.length > 0; left--) {
         // The newest are read soonest.

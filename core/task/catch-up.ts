@@ -126,7 +126,7 @@ export class CatchUp {
   }
 
   /**
-   * Folds the records after the position; where environments died, in small commits. `closesGap`: no event source brought
+   * Folds the records after the position; where environments died, in small steps, each committed before the next. `closesGap`: no event source brought
    * them, and the batch that follows them is not in yet.
    */
   async foldAll(
@@ -140,6 +140,11 @@ export class CatchUp {
     const ahead = records.filter((record) => comparePositions(record, state.position) > 0);
     let folded = 0;
     while (folded < ahead.length) {
+      // A death here must be noted where the next owner restores: at the cursor, not behind what was folded before.
+      const isCommitted = comparePositions(state.position, memory.head.cursor) <= 0;
+      if (guard.chunkRecords !== null && !isCommitted) {
+        if ((await committer.commit(memory, report)) === 'lost') return 'lost';
+      }
       const left = ahead.length - folded;
       await guard.begin(state.position, left);
       const upTo = folded + Math.min(left, guard.chunkRecords ?? left);
@@ -150,8 +155,6 @@ export class CatchUp {
       }
       await guard.end();
       folded = upTo;
-      if (folded === ahead.length) break;
-      if ((await committer.commit(memory, report)) === 'lost') return 'lost';
     }
     return 'done';
   }

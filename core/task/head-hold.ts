@@ -5,8 +5,8 @@
  *
  * Invariants: what is committed is the same with a hold and without; an invocation waits `HOLD_MS_MAX` for one hold at most,
  * by pauses and by no clock, and its environment does not wait for that hold again; no invocation puts its hold over another
- * that others wait for. A hold whose owner died is ended by the first write of HEAD after that wait, so it costs others a
- * moment, once.
+ * that others wait for. A hold whose owner died is taken away by whoever has waited for it in vain, so it costs others a moment,
+ * once: also those that have no time left for anything after that wait.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { TransientFault } from '../faults.ts';
@@ -53,6 +53,7 @@ export class HeadHold {
       if (hold === null || hold === this.#mine || hold === this.#spent) return head;
       if (waitedMs >= HOLD_MS_MAX) {
         this.#spent = hold;
+        await this.#takeAway(head.sliceId, hold);
         return head;
       }
       await this.#ports.pauses.pause(STEP_MS);
@@ -77,7 +78,16 @@ export class HeadHold {
     try {
       // Nearly always its own write of HEAD has ended it.
       const { hold } = await this.#look();
-      if (hold === mine) await this.#ports.heads.holdHead(sliceId, null, mine);
+      if (hold === mine) await this.#takeAway(sliceId, mine);
+    } catch (fault) {
+      if (!(fault instanceof TransientFault)) throw fault;
+    }
+  }
+
+  /** Where the store does not take that, the next write of HEAD ends the hold. */
+  async #takeAway(sliceId: string, hold: string): Promise<void> {
+    try {
+      await this.#ports.heads.holdHead(sliceId, null, hold);
     } catch (fault) {
       if (!(fault instanceof TransientFault)) throw fault;
     }

@@ -7,6 +7,7 @@ import {
   GAP_AFTER_SILENCE,
   GAP_IN_A_LOST_RACE,
   GAP_IN_PARTS,
+  KILLERS_BEHIND_A_REPLAY,
   RECOVERY_WITHOUT_OWNER,
   REDRIVES_AND_AGAIN,
   REDRIVES_THAT_KILL,
@@ -110,6 +111,16 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'const condemned = chunkRecords === 1 && deaths >= DEATHS_OF_ONE_RECORD;',
     'const condemned = chunkRecords === 0 && deaths >= DEATHS_OF_ONE_RECORD;',
   ),
+  {
+    ...mutant(
+      'a death is noted where no owner restores',
+      'a record goes on killing|no end|stuck|no answer',
+      'core/task/catch-up.ts',
+      'if (guard.chunkRecords !== null && !isCommitted) {',
+      'if (folded > 0 && guard.chunkRecords !== null && !isCommitted) {',
+    ),
+    scenario: KILLERS_BEHIND_A_REPLAY,
+  },
   mutant(
     'the first death puts a record aside',
     'sound records were quarantined',

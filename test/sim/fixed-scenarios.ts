@@ -117,6 +117,17 @@ export const REDRIVES_THAT_KILL: Partial<Scenario> = {
   })),
 };
 
+/** Owners come to what no checkpoint holds, and directly behind it to records that kill. */
+export const KILLERS_BEHIND_A_REPLAY: Partial<Scenario> = {
+  ...SMALL,
+  mappings: 2,
+  records: 60,
+  batchRecordsMax: 3,
+  knobs: { unsavedAgeMsMax: 30_000 },
+  harmful: [8, 15, 22, 29, 36, 43, 50].map((record) => ({ record, harm: 'kills' })),
+  incidents: [],
+};
+
 /** Late records come back, and their producers send them once more. */
 export const REDRIVES_AND_AGAIN: Partial<Scenario> = {
   ...SMALL,

@@ -114,6 +114,26 @@ describe('a hold', () => {
     expect((await world.heads.readHead(SLICE))?.hold).toBeUndefined();
   });
 
+  it('whose owner died does not hold up one environment after the other where each has time for that wait only', async () => {
+    const world = await begun();
+    await world.heads.holdHead(SLICE, 'of the dead', null);
+    const timedOut = new Error('no time is left');
+    const heads = world.headsThatWrite(() => Promise.reject(timedOut));
+    let waits = 0;
+    for (let environment = 0; environment < 3; environment++) {
+      let pausedMs = 0;
+      const pauses: Pauses = {
+        pause: async (ms) => {
+          pausedMs += ms;
+        },
+      };
+      const delivery = world.task({ heads, pauses }).deliver(world.batch(10, 11), PLENTY);
+      await expect(delivery).rejects.toThrow(timedOut);
+      if (pausedMs > 0) waits++;
+    }
+    expect(waits).toBe(1);
+  });
+
   it('is waited for, too, by a delivery that had read HEAD before it was asked for', async () => {
     const world = await begun();
     const waits: string[] = [];

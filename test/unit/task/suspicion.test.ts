@@ -142,6 +142,21 @@ describe('a record that kills its environment', () => {
     await expectPutAside(world, [33], 'kills-its-environment');
   });
 
+  it.each([11, 13, 20])(
+    'is found behind a replay that no checkpoint holds, up to %i',
+    async (at) => {
+      const world = new TaskWorld(soundLog(), { unsavedAgeMsMax: 10_000 });
+      await world.task().deliver(world.batch(0, 10), PLENTY);
+      await world.deliverOnly(at);
+      const deaths = await untilAnswered(world, [at], (task) =>
+        task.deliver(world.batch(at, 60), PLENTY),
+      );
+      expect(deaths).toBeLessThan(35);
+      await world.task().checkpoint(PLENTY);
+      await expectPutAside(world, [at], 'kills-its-environment');
+    },
+  );
+
   it('kills one with a memory first, and is found all the same', async () => {
     const world = new TaskWorld(soundLog());
     const life = { dead: false };
