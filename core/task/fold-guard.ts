@@ -71,6 +71,8 @@ export class FoldGuard {
       this.#condemnsNext = condemned;
     } else if (watch.isCautious) {
       const isSame = comparePositions(watch.note.position, position) === 0;
+      // What threw before the end is folded once more: the deaths that the note counts are still to be explained.
+      if (isSame && watch.note.attempts > 0) return;
       const note = isSame ? { ...watch.note, attempts: 1 } : relaxed(watch.note, position);
       await this.#suspicions.write(this.#sliceId, note);
       this.#watch = { ...watch, found: null, note };

@@ -7,12 +7,10 @@
  */
 import { assert } from '../assert.ts';
 import type { Head } from '../checkpoint/head.ts';
-import { RunCache } from '../checkpoint/run-cache.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { mayHavePassed } from '../elapsed.ts';
-import { BehindFault, HeldFault, RacesLostFault, TransientFault } from '../faults.ts';
-import { REDRIVE_CACHE_BYTES_MAX, REDRIVE_ROUND_MS_MAX } from '../limits.ts';
+import { BehindFault, HeldFault, RacesLostFault } from '../faults.ts';
 import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
@@ -21,15 +19,10 @@ import { type DeliveryReport, newReport, type Step } from './delivery-report.ts'
 import { decideEntry } from './entry.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
 import { HeadHold } from './head-hold.ts';
-import {
-  finishRequests,
-  forgetSettled,
-  type RedrivePorts,
-  readInbox,
-  redriveRound,
-} from './redrive.ts';
+import type { RedrivePorts } from './redrive.ts';
 import { ReplayLog, type SliceIdentity } from './replay-log.ts';
 import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
+import { Tick } from './tick.ts';
 
 export interface TaskPorts extends Omit<MemoryPorts, 'heads'>, RedrivePorts {
   readonly heads: CheckpointStore;
@@ -53,9 +46,6 @@ interface Attempt {
 /** Races lost in a row before the others are asked to hold back. */
 const LOSSES_TO_HOLD = 2;
 
-/** Requests that one commit does at most. */
-const REQUESTS_MAX = 10;
-
 export class SliceTask {
   readonly #identity: SliceIdentity;
   readonly #ports: TaskPorts;
@@ -64,14 +54,12 @@ export class SliceTask {
   readonly #committer: Committer;
   readonly #catchUp: CatchUp;
   readonly #hold: HeadHold;
-  #runs: RunCache;
+  readonly #tick: Tick;
   readonly #planHash: string;
   #memory: Memory | null = null;
   /** The generation that this task fenced. */
   #lease: number | null = null;
   #busy = false;
-  /** Redrive requests that this invocation has begun: how often each was, by id. */
-  readonly #begun = new Map<string, number>();
 
   constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: TaskPorts) {
     this.#identity = identity;
@@ -81,8 +69,11 @@ export class SliceTask {
     const held = { ...ports, heads: this.#hold.heads };
     this.#owner = new SliceMemory(identity, plan, decoder, held);
     this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
-    this.#runs = new RunCache(ports.blobs, REDRIVE_CACHE_BYTES_MAX);
     this.#committer = new Committer(this.#owner, held);
+    this.#tick = new Tick(
+      { sliceId: identity.sliceId, planHash: plan.hash },
+      { ...ports, guard: this.#guard, committer: this.#committer },
+    );
     this.#catchUp = new CatchUp({
       log: new ReplayLog(identity, ports),
       chunkRecords: ports.knobs.replayChunkRecords,
@@ -137,14 +128,14 @@ export class SliceTask {
   /** What is due although no record comes: saves what is too old, does what the inbox asks, goes on with a recovery. */
   tick(timeLeftMs: () => number): Promise<DeliveryReport> {
     return this.#exclusively(async (report) => {
-      if (!(await this.#isTickDue())) return;
+      if (!(await this.#tick.isDue(await this.#owner.readHead()))) return;
       await this.#attempt({
         timeLeftMs,
         report,
         fences: false,
         asksToHold: true,
         held: async () => 'done',
-        step: (memory, losses) => this.#tick(memory, losses, report),
+        step: (memory, losses) => this.#tick.step(memory, losses, report),
       });
     });
   }
@@ -210,7 +201,6 @@ export class SliceTask {
       try {
         await this.#withdraw();
       } finally {
-        this.#begun.clear();
         this.#busy = false;
       }
     }
@@ -224,7 +214,7 @@ export class SliceTask {
       await this.#hold.release(this.#identity.sliceId);
     } finally {
       try {
-        await this.#settleBegun();
+        await this.#tick.settle();
       } finally {
         await this.#guard.disarm(this.#memory?.head.cursor ?? null);
       }
@@ -316,66 +306,6 @@ export class SliceTask {
     }
     this.#memory = memory;
     return memory;
-  }
-
-  async #isTickDue(): Promise<boolean> {
-    const head = await this.#owner.readHead();
-    if (head.planHash !== this.#planHash || head.status !== 'OPEN') return true;
-    const { open, settled } = await readInbox(head, this.#ports.inbox);
-    await forgetSettled(head, settled, this.#ports);
-    return open.length > 0 || this.#isUnsavedTooLong(head);
-  }
-
-  #isUnsavedTooLong(head: Head): boolean {
-    const { clock, knobs } = this.#ports;
-    const isSaved = comparePositions(head.cursor, head.delivered) >= 0;
-    return !isSaved && mayHavePassed(head.committedMs, knobs.unsavedAgeMsMax, clock.nowMs());
-  }
-
-  async #tick(memory: Memory, losses: number, report: DeliveryReport): Promise<Step> {
-    const { inbox, clock, blobs } = this.#ports;
-    const { open } = await readInbox(memory.head, inbox);
-    const requests = open.slice(0, REQUESTS_MAX);
-    const beganMs = clock.nowMs();
-    const roundMs = REDRIVE_ROUND_MS_MAX / 2 ** losses;
-    const parts = {
-      ...{ inbox, quarantine: this.#ports.quarantine, guard: this.#guard },
-      ...{ runs: this.#runs, begun: this.#begun },
-      // A clock that jumps ends the round, whatever its direction.
-      isOver: () => Math.abs(clock.nowMs() - beganMs) >= roundMs,
-    };
-    const { whole, hasFolded, isUnfinished } = await redriveRound(memory, requests, parts);
-    const isDue =
-      memory.head.status === 'RECOVERING' ||
-      // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
-      (report.commits > 0 && comparePositions(memory.state.position, memory.head.cursor) > 0) ||
-      hasFolded ||
-      whole.some(({ redriven }) => redriven.length > 0) ||
-      this.#isUnsavedTooLong(memory.head);
-    if (isDue) {
-      const requestsDone = whole.map(({ id }) => id);
-      const request = { base: false, requestsDone };
-      if ((await this.#committer.commit(memory, report, request)) === 'lost') {
-        // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
-        memory.state.dropOverlay();
-        return 'lost';
-      }
-    }
-    await finishRequests(memory.head, whole, parts);
-    report.isUnfinished = isUnfinished || open.length > requests.length;
-    if (!report.isUnfinished) this.#runs = new RunCache(blobs, REDRIVE_CACHE_BYTES_MAX);
-    return 'done';
-  }
-
-  /** What this invocation began and did not end killed no environment: it lost a race, met a fault of a store, or left work. */
-  async #settleBegun(): Promise<void> {
-    const { sliceId } = this.#identity;
-    try {
-      for (const id of this.#begun.keys()) await this.#ports.inbox.settle(sliceId, id);
-    } catch (fault) {
-      // What goes on counting counts one death too many; it takes many.
-      if (!(fault instanceof TransientFault)) throw fault;
-    }
   }
 }
 

@@ -8,8 +8,10 @@ import {
   GAP_IN_A_LOST_RACE,
   GAP_IN_PARTS,
   KILLERS_BEHIND_A_REPLAY,
+  KILLERS_BEHIND_THROWERS,
   RECOVERY_WITHOUT_OWNER,
   REDRIVES_AND_AGAIN,
+  REDRIVES_BEFORE_A_SAVE,
   REDRIVES_THAT_KILL,
   ROLLBACK_AFTER_BASES,
 } from '../sim/fixed-scenarios.ts';
@@ -76,7 +78,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   mutant(
     'a tick does not save what has waited too long',
     'stale|stuck',
-    'core/task/slice-task.ts',
+    'core/task/tick.ts',
     'return !isSaved && mayHavePassed(head.committedMs, knobs.unsavedAgeMsMax, clock.nowMs());',
     'return !isSaved && mayHavePassed(head.committedMs, 1e15, clock.nowMs());',
   ),
@@ -120,6 +122,26 @@ export const TASK_MUTANTS: readonly Mutant[] = [
       'if (folded > 0 && guard.chunkRecords !== null && !isCommitted) {',
     ),
     scenario: KILLERS_BEHIND_A_REPLAY,
+  },
+  {
+    ...mutant(
+      'a record that throws hides the deaths of one behind it',
+      'a record goes on killing|no end|stuck|no answer',
+      'core/task/fold-guard.ts',
+      'if (isSame && watch.note.attempts > 0) return;',
+      '',
+    ),
+    scenario: KILLERS_BEHIND_THROWERS,
+  },
+  {
+    ...mutant(
+      'a checkpoint that is due waits for a redrive that kills',
+      'stale',
+      'core/task/tick.ts',
+      'if (requests.length > 0 && this.#isSaveDue(memory, report)) {',
+      'if (requests.length < 0 && this.#isSaveDue(memory, report)) {',
+    ),
+    scenario: REDRIVES_BEFORE_A_SAVE,
   },
   mutant(
     'the first death puts a record aside',
@@ -179,7 +201,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   mutant(
     'a tick does not look into the inbox',
     'no answer',
-    'core/task/slice-task.ts',
+    'core/task/tick.ts',
     'return open.length > 0 || this.#isUnsavedTooLong(head);',
     'return this.#isUnsavedTooLong(head);',
   ),

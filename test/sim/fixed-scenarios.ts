@@ -128,6 +128,38 @@ export const KILLERS_BEHIND_A_REPLAY: Partial<Scenario> = {
   incidents: [],
 };
 
+/** A recovery has to fold at once records whose folding throws and, behind them, some that kill. */
+export const KILLERS_BEHIND_THROWERS: Partial<Scenario> = {
+  ...RECOVERY_WITHOUT_OWNER,
+  callFaults: [{ kind: 'crash', call: 'objects.create', rate: 0.3 }],
+  knobs: {
+    recoveryBacklogMsMax: 3_600_000,
+    recoveryLeaseMs: 5_000,
+    replayChunkRecords: 1_000,
+    unsavedAgeMsMax: 0,
+  },
+  harmful: [
+    ...[20, 25, 30].map((record) => ({ record, harm: 'throws' as const })),
+    ...[40, 60, 80].map((record) => ({ record, harm: 'kills' as const })),
+  ],
+};
+
+/** Records wait for a tick that saves them, and ticks are seldom; what they redrive kills. */
+export const REDRIVES_BEFORE_A_SAVE: Partial<Scenario> = {
+  ...SMALL,
+  records: 60,
+  paceMs: 20_000,
+  batchRecordsMax: 2,
+  tickEveryMs: 600_000,
+  resendRate: 0,
+  knobs: { unsavedAgeMsMax: 30_000 },
+  harmful: [2, 4, 6, 8].map((record) => ({ record, harm: 'kills' })),
+  incidents: Array.from({ length: 8 }, (_, index) => ({
+    atMs: 900_000 + 40_000 * index,
+    kind: 'redrive',
+  })),
+};
+
 /** Late records come back, and their producers send them once more. */
 export const REDRIVES_AND_AGAIN: Partial<Scenario> = {
   ...SMALL,

@@ -6,7 +6,7 @@ import { TransientFault } from '../../../core/faults.ts';
 import { Crash } from '../../world/fault-switch.ts';
 import { SLICE, smallPlan } from '../../world/small-log.ts';
 import { begun, LATE, type RedriveWorld, strictDecoder, WHOLE } from './redrive-fixture.ts';
-import { PLENTY, type TaskWorld } from './task-fixture.ts';
+import { overriding, PLENTY, type TaskWorld } from './task-fixture.ts';
 
 describe('a redrive that was interrupted', () => {
   it('between the commit and the mark of the request is finished, and folds nothing again', async () => {
@@ -61,6 +61,24 @@ describe('a redrive that was interrupted', () => {
     expect(await world.task({ heads }).tick(PLENTY)).toMatchObject({ refused: 1, commits: 1 });
     expect((await world.outcomeOf(id))?.redriven).toEqual([WHOLE]);
     await world.expectRedriven([WHOLE], 12, 12);
+  });
+
+  it('by the death of its owner holds up no checkpoint that is due', async () => {
+    const world = await begun({ unsavedAgeMsMax: 10_000 });
+    await world.deliverOnly(12);
+    await world.requestFor(WHOLE);
+    world.clock.set(world.clock.nowMs() + 60_000);
+    const life = { dead: false };
+    const quarantine = overriding(world.quarantine, {
+      read: async () => {
+        life.dead = true;
+        throw new Crash('in the redrive');
+      },
+    });
+    await expect(world.mortalTask(life, {}, { quarantine }).tick(PLENTY)).rejects.toThrow(Crash);
+    const head = await world.head();
+    expect(head.cursor).toEqual(head.delivered);
+    expect(head.digest.value().count).toBe(12);
   });
 
   it('by a commit that failed leaves nothing', async () => {

@@ -157,6 +157,36 @@ describe('a record that kills its environment', () => {
     },
   );
 
+  it('is found behind a record that throws', async () => {
+    const world = new TaskWorld(soundLog());
+    let deaths = 0;
+    for (; deaths < DEATHS_MAX; deaths++) {
+      const life = { dead: false };
+      const kills = killing(life, 50);
+      const throws = throwing(10);
+      const decoder: RecordDecoder = {
+        decode: (data, fields) => throws.decode(data, fields) ?? kills.decode(data, fields),
+      };
+      const delivery = world.mortalTask(life, { decoder }).deliver(world.records, PLENTY);
+      const end = await delivery.then(
+        () => null,
+        (error: unknown) => error,
+      );
+      if (end === null) break;
+      expect(end).toBeInstanceOf(Crash);
+    }
+    expect(deaths).toBeLessThan(35);
+    const reasons = new Map([
+      [10, 'fold-failed'],
+      [50, 'kills-its-environment'],
+    ] as const);
+    const listed = await world.quarantine.list(null, 1_000);
+    expect(listed.map((record) => [record.sequenceNumber, record.reason])).toEqual(
+      [...reasons].map(([index, reason]) => [world.records[index]!.sequenceNumber, reason]),
+    );
+    expect((await world.head()).digest.value().count).toBe(LENGTH);
+  });
+
   it('kills one with a memory first, and is found all the same', async () => {
     const world = new TaskWorld(soundLog());
     const life = { dead: false };
@@ -243,7 +273,7 @@ describe('an orderly fault', () => {
   it.each(['the hold', 'the inbox'])(
     'is none where %s does not take back what it said',
     async (part) => {
-      const world = await begun();
+      const world = await begun({ unsavedAgeMsMax: 10_000 });
       const before = await world.ports.suspicions.read(SLICE);
       await world.deliverOnly(20);
       await world.requestFor(WHOLE);

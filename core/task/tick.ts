@@ -1,0 +1,116 @@
+/**
+ * What a slice needs although no record comes: what is too old and unsaved is committed, and what its inbox asks is done.
+ *
+ * Invariant: what is due is committed before a redrive begins, which may end this environment, and the next one.
+ */
+import type { Head } from '../checkpoint/head.ts';
+import { RunCache } from '../checkpoint/run-cache.ts';
+import { mayHavePassed } from '../elapsed.ts';
+import { TransientFault } from '../faults.ts';
+import { REDRIVE_CACHE_BYTES_MAX, REDRIVE_ROUND_MS_MAX } from '../limits.ts';
+import { comparePositions } from '../position.ts';
+import type { Committer } from './committer.ts';
+import type { DeliveryReport, Step } from './delivery-report.ts';
+import type { FoldGuard } from './fold-guard.ts';
+import {
+  finishRequests,
+  forgetSettled,
+  type RedrivePorts,
+  readInbox,
+  redriveRound,
+} from './redrive.ts';
+import type { Memory, MemoryPorts } from './slice-memory.ts';
+
+export interface TickParts extends RedrivePorts, Pick<MemoryPorts, 'blobs' | 'clock' | 'knobs'> {
+  readonly guard: FoldGuard;
+  readonly committer: Committer;
+}
+
+/** Requests that one commit does at most. */
+const REQUESTS_MAX = 10;
+
+export class Tick {
+  readonly #slice: { readonly sliceId: string; readonly planHash: string };
+  readonly #parts: TickParts;
+  /** Kept between the rounds of one redrive. */
+  #runs: RunCache;
+  /** Redrive requests that this invocation has begun: how often each was, by id. */
+  readonly #begun = new Map<string, number>();
+
+  /** `planHash` is the plan of this code. */
+  constructor(slice: { readonly sliceId: string; readonly planHash: string }, parts: TickParts) {
+    this.#slice = slice;
+    this.#parts = parts;
+    this.#runs = new RunCache(parts.blobs, REDRIVE_CACHE_BYTES_MAX);
+  }
+
+  /** Whether the slice needs a memory; what needs none is done. */
+  async isDue(head: Head): Promise<boolean> {
+    if (head.planHash !== this.#slice.planHash || head.status !== 'OPEN') return true;
+    const { open, settled } = await readInbox(head, this.#parts.inbox);
+    await forgetSettled(head, settled, this.#parts);
+    return open.length > 0 || this.#isUnsavedTooLong(head);
+  }
+
+  /** One round, committed by itself. `losses`: races lost in a row, so many halvings of its time. */
+  async step(memory: Memory, losses: number, report: DeliveryReport): Promise<Step> {
+    const { inbox, quarantine, guard, committer, clock, blobs } = this.#parts;
+    const { open } = await readInbox(memory.head, inbox);
+    const requests = open.slice(0, REQUESTS_MAX);
+    if (requests.length > 0 && this.#isSaveDue(memory, report)) {
+      if ((await committer.commit(memory, report)) === 'lost') return 'lost';
+    }
+    const beganMs = clock.nowMs();
+    const roundMs = REDRIVE_ROUND_MS_MAX / 2 ** losses;
+    const parts = {
+      ...{ inbox, quarantine, guard, runs: this.#runs, begun: this.#begun },
+      // A clock that jumps ends the round, whatever its direction.
+      isOver: () => Math.abs(clock.nowMs() - beganMs) >= roundMs,
+    };
+    const { whole, hasFolded, isUnfinished } = await redriveRound(memory, requests, parts);
+    const isDue =
+      hasFolded ||
+      whole.some(({ redriven }) => redriven.length > 0) ||
+      this.#isSaveDue(memory, report);
+    if (isDue) {
+      const requestsDone = whole.map(({ id }) => id);
+      if ((await committer.commit(memory, report, { base: false, requestsDone })) === 'lost') {
+        // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
+        memory.state.dropOverlay();
+        return 'lost';
+      }
+    }
+    await finishRequests(memory.head, whole, parts);
+    report.isUnfinished = isUnfinished || open.length > requests.length;
+    if (!report.isUnfinished) this.#runs = new RunCache(blobs, REDRIVE_CACHE_BYTES_MAX);
+    return 'done';
+  }
+
+  /** The invocation ends. What it began and did not end killed no environment: it lost a race, met a fault of a store, or left work. */
+  async settle(): Promise<void> {
+    const begun = [...this.#begun.keys()];
+    this.#begun.clear();
+    try {
+      for (const id of begun) await this.#parts.inbox.settle(this.#slice.sliceId, id);
+    } catch (fault) {
+      // What goes on counting counts one death too many; it takes many.
+      if (!(fault instanceof TransientFault)) throw fault;
+    }
+  }
+
+  #isUnsavedTooLong(head: Head): boolean {
+    const { clock, knobs } = this.#parts;
+    const isSaved = comparePositions(head.cursor, head.delivered) >= 0;
+    return !isSaved && mayHavePassed(head.committedMs, knobs.unsavedAgeMsMax, clock.nowMs());
+  }
+
+  /** What the memory holds is to be committed, whether or not anything is redriven. */
+  #isSaveDue({ head, state }: Memory, report: DeliveryReport): boolean {
+    return (
+      head.status === 'RECOVERING' ||
+      // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
+      (report.commits > 0 && comparePositions(state.position, head.cursor) > 0) ||
+      this.#isUnsavedTooLong(head)
+    );
+  }
+}
