@@ -172,7 +172,8 @@ export class Reader {
     }
     this.#wasToldOfDamage = false;
     const isLess = pages.some(({ complete }) => !complete);
-    if (isWhole && closed !== null && isLess && !this.#beganLater(view)) {
+    const mayBeLess = this.#sawUnfolded() || this.#beganLater(view);
+    if (isWhole && closed !== null && isLess && !mayBeLess) {
       report('an answer is not complete', `${this.#connection.actor} ${view.name}`);
     }
     return true;
@@ -193,6 +194,14 @@ export class Reader {
       selects: ({ windowStartMs }) => windowStartMs === null || windowStartMs < endMs,
       endMs,
     };
+  }
+
+  /** A shard had got its first records, sent again after a redrive, and no checkpoint held one of them yet. */
+  #sawUnfolded(): boolean {
+    return this.#deps.stream.shards.some(({ id, log }) => {
+      const seen = [...this.#seen.values()].flat().filter(({ shardId }) => shardId === id);
+      return log.length > 0 && !seen.some(({ digest }) => digest.count > 0);
+    });
   }
 
   /** A slice has the view since a change of plan only. */
