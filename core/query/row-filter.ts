@@ -2,7 +2,7 @@
  * Which entries of a view a request selects, and where in the order of keys they can lie.
  */
 import { compareBytes } from '../bytes.ts';
-import { encodeGroupKey, type GroupValue } from '../state/group-key.ts';
+import { decodeGroupKey, encodeGroupKey, type GroupValue } from '../state/group-key.ts';
 import { type KeyPrefix, spellingOf } from './key-values.ts';
 import type { ViewRequest } from './view-request.ts';
 
@@ -20,7 +20,9 @@ export function selectsWindow({ startMs, endMs }: Selection, windowStartMs: numb
   );
 }
 
-export function selectsKey({ key, prefix }: Selection, values: readonly GroupValue[]): boolean {
+export function selectsKey({ key, prefix }: Selection, bytes: Uint8Array): boolean {
+  if (prefix === null && key.every((wanted) => wanted === undefined)) return true;
+  const values = decodeGroupKey(bytes);
   let begins = prefix;
   for (const [index, wanted] of key.entries()) {
     const value = values[index] as GroupValue;

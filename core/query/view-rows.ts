@@ -13,14 +13,8 @@ import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
-import {
-  decodeGroupKey,
-  encodeGroupKey,
-  type GroupMapKey,
-  type GroupValue,
-  groupValuesOf,
-  mapKeyOf,
-} from '../state/group-key.ts';
+import { decodeGroupKey, encodeGroupKey, type GroupValue } from '../state/group-key.ts';
+import { entrySources } from '../state/state-change.ts';
 import type { ViewLife } from '../state/view-life.ts';
 import { ViewTable } from '../state/view-table.ts';
 import { FirstItems } from './first-items.ts';
@@ -97,8 +91,7 @@ async function rowsByKey(
   const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) <= 0;
   const add = (entry: RowPart) => isPast(entry) || first.add(entry);
   for (const part of parts) {
-    const portions = eachOpen(request, part, (windowStartMs, mapKey, table, slot) => {
-      const key = encodeGroupKey(groupValuesOf(mapKey, view.groupBy.length));
+    const portions = eachOpen(request, part, (windowStartMs, key, table, slot) => {
       add({ windowStartMs, key, table, slot });
     });
     for (const _ of portions) await reading.pace?.pause();
@@ -106,7 +99,9 @@ async function rowsByKey(
   const damaged = await eachClosed(request, parts, reading, next?.after.key ?? null, add);
   const places = first.places();
   const scratch = new ViewTable(view);
-  const [sum, other] = [scratch.insert(0, 'sum'), scratch.insert(0, 'other')];
+  const [sum, other] = [Uint8Array.of(0), Uint8Array.of(1)].map((key) =>
+    scratch.insert(0, key),
+  ) as [number, number];
   const rows = places.slice(0, limit).map((rowParts) => {
     const [head, ...rest] = rowParts as [RowPart, ...RowPart[]];
     put(scratch, sum, head);
@@ -130,7 +125,6 @@ function put(scratch: ViewTable, slot: number, part: RowPart): void {
 }
 
 interface Candidate extends RowPosition {
-  readonly mapKey: GroupMapKey;
   readonly slot: number;
 }
 
@@ -140,23 +134,22 @@ async function rowsByValue(
   all: Promise<MergedRows>,
   pace: Pace,
 ): Promise<RowPage> {
-  const { view, limit, next } = request;
+  const { limit, next } = request;
   const { merged, damaged } = await all;
   const compare = comparePositions(order);
   const first = new FirstItems<Candidate>(limit + 1, compare);
   let visited = 0;
   for (const windowStartMs of merged.windowStarts()) {
-    for (const [mapKey, slot] of merged.window(windowStartMs)) {
+    for (const { key, slot } of entrySources(merged, windowStartMs)) {
       if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await pace.pause();
-      const key = encodeGroupKey(groupValuesOf(mapKey, view.groupBy.length));
       const value = orderValue(merged, slot, order);
-      const candidate = { value, key, windowStartMs, mapKey, slot };
+      const candidate = { value, key, windowStartMs, slot };
       if (next === null || compare(candidate, next.after) > 0) first.add(candidate);
     }
   }
   const candidates = first.places().flat();
-  const rows = candidates.slice(0, limit).map(({ value, key, windowStartMs, mapKey, slot }) => ({
-    values: groupValuesOf(mapKey, view.groupBy.length),
+  const rows = candidates.slice(0, limit).map(({ value, key, windowStartMs, slot }) => ({
+    values: decodeGroupKey(key),
     results: merged.results(slot),
     position: { value, key, windowStartMs },
   }));
@@ -177,8 +170,8 @@ async function mergeAll(
 ): Promise<MergedRows> {
   const merged = new ViewTable(request.view);
   const scratch = new ViewTable(request.view);
-  const other = scratch.insert(0, 'other');
-  const merge = (windowStartMs: number, key: GroupMapKey, from: ViewTable, fromSlot: number) => {
+  const other = scratch.insert(0, new Uint8Array());
+  const merge = (windowStartMs: number, key: Uint8Array, from: ViewTable, fromSlot: number) => {
     const slot = merged.find(windowStartMs, key);
     if (slot >= 0) merged.mergeFrom(slot, from, fromSlot);
     else {
@@ -191,7 +184,7 @@ async function mergeAll(
   }
   const add = ({ windowStartMs, key, accumulators }: ClosedEntry) => {
     scratch.decode(other, accumulators);
-    merge(windowStartMs, mapKeyOf(decodeGroupKey(key)), scratch, other);
+    merge(windowStartMs, key, scratch, other);
     return true;
   };
   const damaged = await eachClosed(request, parts, reading, null, add);
@@ -215,23 +208,24 @@ function checkMemory(merged: ViewTable, bytesMax: number): void {
 function* eachOpen(
   request: ViewRequest,
   { checkpoint }: SlicePart,
-  visit: (windowStartMs: number, key: GroupMapKey, table: ViewTable, slot: number) => void,
+  visit: (windowStartMs: number, key: Uint8Array, table: ViewTable, slot: number) => void,
 ): Generator<void, void, void> {
-  const { view, viewIndex } = request;
+  const { viewIndex } = request;
   const table = checkpoint.image.tables[viewIndex] as ViewTable;
-  const only = wantedKeys(request)?.map(mapKeyOf) ?? null;
+  const only = wantedKeys(request)?.map(encodeGroupKey) ?? null;
   let visited = 0;
   for (const startMs of table.windowStarts()) {
     if (!selectsWindow(request, startMs)) continue;
-    for (const mapKey of only ?? []) {
-      const slot = table.find(startMs, mapKey);
-      if (slot >= 0) visit(startMs, mapKey, table, slot);
+    for (const key of only ?? []) {
+      const slot = table.find(startMs, key);
+      if (slot >= 0) visit(startMs, key, table, slot);
     }
     if (only !== null) continue;
-    for (const [mapKey, slot] of table.window(startMs)) {
+    const window = table.window(startMs);
+    for (let ordinal = 0; ordinal < window.size; ordinal++) {
       if (++visited % ENTRIES_BETWEEN_PAUSES === 0) yield;
-      const values = groupValuesOf(mapKey, view.groupBy.length);
-      if (selectsKey(request, values)) visit(startMs, mapKey, table, slot);
+      const key = window.keyAt(ordinal);
+      if (selectsKey(request, key)) visit(startMs, key, table, window.slotAt(ordinal));
     }
   }
 }
@@ -250,7 +244,7 @@ async function eachClosed(
   const { view, viewIndex } = request;
   const damaged: DamagedRun[] = [];
   const selects = ({ windowStartMs, key }: ClosedEntry) =>
-    selectsWindow(request, windowStartMs) && selectsKey(request, decodeGroupKey(key));
+    selectsWindow(request, windowStartMs) && selectsKey(request, key);
   let visited = 0;
   for (const { checkpoint } of parts) {
     for (const entry of checkpoint.image.closed[viewIndex] as ClosedEntry[]) {

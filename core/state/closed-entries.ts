@@ -3,7 +3,6 @@
  */
 import { ByteWriter, compareBytes } from '../bytes.ts';
 import type { ViewPlan } from '../definition/plan.ts';
-import { encodeGroupKey, groupValuesOf } from './group-key.ts';
 import type { WindowSource } from './state-change.ts';
 import { ViewTable } from './view-table.ts';
 
@@ -45,8 +44,8 @@ export function mergeClosedEntries(view: ViewPlan, entries: readonly ClosedEntry
 /** One entry out of several partials of the same key and window. */
 function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): ClosedEntry {
   const table = new ViewTable(view);
-  const sum = table.insert(0, 'sum');
-  const next = table.insert(0, 'next');
+  const sum = table.insert(0, Uint8Array.of(0));
+  const next = table.insert(0, Uint8Array.of(1));
   for (const { accumulators } of partials) {
     table.decode(next, accumulators);
     table.mergeFrom(sum, table, next);
@@ -57,14 +56,13 @@ function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): Closed
 }
 
 /** The entries of `windows` as they are stored. */
-export function closedEntriesOf(view: ViewPlan, windows: readonly WindowSource[]): ClosedEntry[] {
+export function closedEntriesOf(windows: readonly WindowSource[]): ClosedEntry[] {
   const writer = new ByteWriter();
   return windows.flatMap(({ windowStartMs, entries }) =>
     entries.map(({ key, table, slot }) => {
       writer.clear();
       table.encode(slot, writer);
-      const bytes = encodeGroupKey(groupValuesOf(key, view.groupBy.length));
-      return { windowStartMs, key: bytes, accumulators: writer.finish() };
+      return { windowStartMs, key: key.slice(), accumulators: writer.finish() };
     }),
   );
 }

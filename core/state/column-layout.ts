@@ -35,7 +35,7 @@ export class Relayout {
 
   constructor(view: ViewPlan) {
     this.#table = new ViewTable(view);
-    this.#slot = this.#table.insert(0, '');
+    this.#slot = this.#table.insert(0, new Uint8Array());
   }
 
   /** As `layout` has them → as the view has them. */

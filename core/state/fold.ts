@@ -14,7 +14,7 @@ import { comparePositions } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import type { RecordClass } from './counters.ts';
 import { digestSeed } from './digest.ts';
-import { groupMapKey } from './group-key.ts';
+import { GroupKeyBuffer } from './group-key.ts';
 import { afterHeartbeat, afterRecord, isHeartbeat } from './heartbeat.ts';
 import type { LedgerStanding } from './ledger-standing.ts';
 import type { Overlay } from './overlay.ts';
@@ -36,6 +36,7 @@ export class RecordFold {
   /** Of the record that was judged last. */
   readonly #fields: RecordFields;
   readonly #dedupeId = new Uint32Array(4);
+  readonly #key = new GroupKeyBuffer();
 
   constructor(plan: Plan, decoder: RecordDecoder, shardId: string) {
     this.#plan = plan;
@@ -172,12 +173,12 @@ export class RecordFold {
 
   #foldOpen(index: number, startMs: number, image: SliceImage, overlay: Overlay): void {
     const table = overlay.tables[index] as ViewTable;
-    const key = groupMapKey(table.view.groupBy, this.#fields.values);
-    let slot = table.find(startMs, key);
+    const { bytes, length, hash } = this.#keyOf(table.view);
+    let slot = table.find(startMs, bytes, length, hash);
     if (slot < 0) {
-      slot = table.insert(startMs, key);
+      slot = table.insert(startMs, bytes, length, hash);
       const committed = image.tables[index] as ViewTable;
-      const committedSlot = committed.find(startMs, key);
+      const committedSlot = committed.find(startMs, bytes, length, hash);
       if (committedSlot >= 0) table.copyFrom(slot, committed, committedSlot);
     }
     this.#addValues(table, slot);
@@ -185,10 +186,15 @@ export class RecordFold {
 
   #foldLate(index: number, startMs: number, overlay: Overlay): void {
     const table = overlay.late[index] as ViewTable;
-    const key = groupMapKey(table.view.groupBy, this.#fields.values);
-    let slot = table.find(startMs, key);
-    if (slot < 0) slot = table.insert(startMs, key);
+    const { bytes, length, hash } = this.#keyOf(table.view);
+    let slot = table.find(startMs, bytes, length, hash);
+    if (slot < 0) slot = table.insert(startMs, bytes, length, hash);
     this.#addValues(table, slot);
+  }
+
+  #keyOf(view: ViewPlan): GroupKeyBuffer {
+    this.#key.write(view.groupBy, this.#fields.values);
+    return this.#key;
   }
 
   #addValues(table: ViewTable, slot: number): void {

@@ -1,19 +1,17 @@
 /**
- * Group keys: the values that an entry is grouped by, as bytes (stored, ordered) and as a map key (in memory).
+ * Group keys: the values that an entry is grouped by, as bytes: one form in memory, in deltas, bases, runs and answers.
  *
- * Bytes sort as the values do, field by field: null < false < true < numbers < strings (by code point). Both forms are
- * injective, and group values are data: no string has a meaning of its own.
+ * Bytes sort as the values do, field by field: null < false < true < numbers < strings (by code point). They are the same for
+ * the same values only, and group values are data: no string has a meaning of its own.
  *
  *   null 01 · false 02 · true 03 · number 04 + 8 bytes · string 05 + UTF-8 with 00 written as 00 ff, then 00
  */
 import { decodeText, encodeText } from '../bytes.ts';
 import type { FieldValue } from '../decode/record-decoder.ts';
 import { CorruptStateFault } from '../faults.ts';
+import { hashKey } from './key-table.ts';
 
 export type GroupValue = string | number | boolean | null;
-
-/** What a `Map` finds an entry by: the value itself for one field, an injective text for any other number of them. */
-export type GroupMapKey = GroupValue;
 
 const NULL = 1;
 const FALSE = 2;
@@ -21,36 +19,60 @@ const TRUE = 3;
 const NUMBER = 4;
 const STRING = 5;
 
-/** The map key of a record's group fields; an absent field groups under null. */
-export function groupMapKey(
+/** The key of a record's group fields, written over the one before: what a fold looks an entry up by. */
+export class GroupKeyBuffer {
+  bytes = new Uint8Array(64);
+  length = 0;
+  /** `hashKey` of it. */
+  hash = 0;
+
+  /** Same bytes as `encodeGroupKey`; an absent field groups under null. */
+  write(groupBy: readonly { readonly field: number }[], values: readonly FieldValue[]): void {
+    this.length = 0;
+    for (let index = 0; index < groupBy.length; index++) {
+      const value = values[(groupBy[index] as { field: number }).field] ?? null;
+      if (typeof value !== 'string' || !this.#writeAscii(value)) this.#append(encodeValue(value));
+    }
+    this.hash = hashKey(this.bytes, this.length);
+  }
+
+  /** False, and nothing written, where the text is not of ASCII characters other than NUL. */
+  #writeAscii(text: string): boolean {
+    this.#reserve(text.length + 2);
+    const { bytes } = this;
+    let at = this.length;
+    bytes[at++] = STRING;
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index);
+      if (code === 0 || code >= 0x80) return false;
+      bytes[at++] = code;
+    }
+    bytes[at++] = 0;
+    this.length = at;
+    return true;
+  }
+
+  #append(encoded: Uint8Array): void {
+    this.#reserve(encoded.length);
+    this.bytes.set(encoded, this.length);
+    this.length += encoded.length;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+}
+
+/** The values of a record's group fields; an absent field groups under null. */
+export function groupValuesOf(
   groupBy: readonly { readonly field: number }[],
   values: readonly FieldValue[],
-): GroupMapKey {
-  if (groupBy.length === 1) return values[(groupBy[0] as { field: number }).field] ?? null;
-  let key = '';
-  for (const { field } of groupBy) key += mapKeyPart(values[field] ?? null);
-  return key;
-}
-
-/** The map key of group values. */
-export function mapKeyOf(values: readonly GroupValue[]): GroupMapKey {
-  if (values.length === 1) return values[0] as GroupValue;
-  return values.map(mapKeyPart).join('');
-}
-
-/** The group values behind a map key of `fieldCount` fields. */
-export function groupValuesOf(mapKey: GroupMapKey, fieldCount: number): GroupValue[] {
-  if (fieldCount === 1) return [mapKey];
-  const text = mapKey as string;
-  const values: GroupValue[] = [];
-  let at = 0;
-  while (at < text.length) {
-    const colon = text.indexOf(':', at);
-    const end = colon + 1 + Number(text.slice(at + 1, colon));
-    values.push(parseMapKeyPart(text[at] as string, text.slice(colon + 1, end)));
-    at = end;
-  }
-  return values;
+): GroupValue[] {
+  return groupBy.map(({ field }) => values[field] ?? null);
 }
 
 /** Bytes that sort as the values do. */
@@ -84,21 +106,6 @@ export function decodeGroupKey(bytes: Uint8Array): GroupValue[] {
     } else throw new CorruptStateFault(`a group key has the unknown tag ${tag}`);
   }
   return values;
-}
-
-function mapKeyPart(value: GroupValue): string {
-  if (typeof value === 'string') return `s${value.length}:${value}`;
-  if (typeof value === 'number') {
-    const text = String(value);
-    return `n${text.length}:${text}`;
-  }
-  return value === null ? 'z0:' : value ? 't0:' : 'f0:';
-}
-
-function parseMapKeyPart(tag: string, text: string): GroupValue {
-  if (tag === 's') return text;
-  if (tag === 'n') return Number(text);
-  return tag === 'z' ? null : tag === 't';
 }
 
 function encodeValue(value: GroupValue): Uint8Array {

@@ -24,7 +24,7 @@ export function ledgerStanding(entries: readonly ClosedEntry[]): LedgerStanding 
   let counted = false;
   let cameBack = false;
   const table = new ViewTable(LEDGER_VIEW);
-  const slot = table.insert(0, '');
+  const slot = table.insert(0, new Uint8Array());
   const valueIn = (aggregate: number) => table.result(slot, aggregate).value as number;
   for (const { key, accumulators } of mergeClosedEntries(LEDGER_VIEW, entries)) {
     table.decode(slot, accumulators);

@@ -8,7 +8,7 @@
  */
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Position, sortablePosition } from '../position.ts';
-import { decodeGroupKey, encodeGroupKey, type GroupMapKey, mapKeyOf } from './group-key.ts';
+import { encodeGroupKey } from './group-key.ts';
 import { firstLife, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
@@ -103,22 +103,20 @@ export function ledgerKeyRange(position: Position): { from: Uint8Array; to: Uint
 
 /**
  * Keys of the entries that a record can have in the ledger's table: of the record as a whole, of views with these names, and
- * of those that `known`, its other entries, name.
+ * of those that `known`, its other entries, name. One may come twice.
  */
 export function ledgerEntryKeys(
   position: Position,
   names: readonly string[],
   known: readonly { readonly key: Uint8Array }[],
-): ReadonlySet<GroupMapKey> {
+): readonly Uint8Array[] {
   const record = sortablePosition(position);
-  const keys = new Set([mapKeyOf([record, null])]);
-  for (const name of names) keys.add(mapKeyOf([record, name]));
-  for (const { key } of known) keys.add(mapKeyOf(decodeGroupKey(key)));
-  return keys;
+  const named = [null, ...names].map((name) => encodeGroupKey([record, name]));
+  return [...named, ...known.map(({ key }) => key)];
 }
 
 function slotOf(ledger: ViewTable, position: Position, view: string | null): number {
-  const key: GroupMapKey = mapKeyOf([sortablePosition(position), view]);
+  const key = encodeGroupKey([sortablePosition(position), view]);
   const slot = ledger.find(0, key);
   return slot < 0 ? ledger.insert(0, key) : slot;
 }

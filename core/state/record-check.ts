@@ -10,7 +10,7 @@ import type { StreamRecord } from '../ports.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedText } from '../time/zoned-time.ts';
-import { encodeGroupKey, groupMapKey, groupValuesOf } from './group-key.ts';
+import { encodeGroupKey, groupValuesOf } from './group-key.ts';
 
 /** A value's bytes in a group key are at most this many times its bytes in a record. */
 const KEY_GROWTH_MAX = 10;
@@ -82,11 +82,7 @@ export class RecordCheck {
   #oversizedKey(): BadRecord | null {
     for (const view of this.#plan.views) {
       if (!selects(view, this.fields)) continue;
-      const values = groupValuesOf(
-        groupMapKey(view.groupBy, this.fields.values),
-        view.groupBy.length,
-      );
-      const byteLength = encodeGroupKey(values).length;
+      const byteLength = encodeGroupKey(groupValuesOf(view.groupBy, this.fields.values)).length;
       if (byteLength <= GROUP_KEY_BYTES_MAX) continue;
       const detail = `the group key of view '${view.name}' has ${byteLength} bytes, at most ${GROUP_KEY_BYTES_MAX} are kept`;
       return { reason: 'group-key-too-large', detail };

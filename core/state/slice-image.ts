@@ -15,7 +15,7 @@ import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';
-import { decodeGroupKey, mapKeyOf } from './group-key.ts';
+import { hashKey } from './key-table.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
@@ -24,6 +24,7 @@ import {
   decodeChange,
   dedupePolicyOf,
   encodeChange,
+  entrySources,
   type FoldProgress,
   noProgress,
   type QuarantineEntry,
@@ -165,7 +166,7 @@ export class SliceImage {
 
   /** Adds the entries of windows that closed, and late partials, to the closed ones. */
   addClosed(view: number, windows: readonly WindowSource[]): void {
-    for (const entry of closedEntriesOf(this.#view(view), windows)) this.#pushClosed(view, entry);
+    for (const entry of closedEntriesOf(windows)) this.#pushClosed(view, entry);
   }
 
   /** Windows that the watermark has passed leave the keyed state; how many entries they had. */
@@ -213,7 +214,7 @@ export class SliceImage {
         const table = this.tables[index] as ViewTable;
         const open = table.windowStarts().map((windowStartMs) => ({
           windowStartMs,
-          entries: [...table.window(windowStartMs)].map(([key, slot]) => ({ key, table, slot })),
+          entries: entrySources(table, windowStartMs),
         }));
         return { view, life, open, closed: [], late: [] };
       }),
@@ -243,9 +244,9 @@ export class SliceImage {
     layout: ColumnLayout | null,
   ): void {
     const table = this.tables[view] as ViewTable;
-    const mapKey = mapKeyOf(decodeGroupKey(key));
-    let slot = table.find(windowStartMs, mapKey);
-    if (slot < 0) slot = table.insert(windowStartMs, mapKey);
+    const hash = hashKey(key);
+    let slot = table.find(windowStartMs, key, key.length, hash);
+    if (slot < 0) slot = table.insert(windowStartMs, key, key.length, hash);
     if (layout === null) table.decode(slot, accumulators);
     else table.decodeAs(slot, accumulators, layout);
   }

@@ -14,13 +14,14 @@ import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
 import { Overlay } from './overlay.ts';
-import { LEDGER_VIEW, ledgerEntryKeys } from './quarantine-ledger.ts';
+import { ledgerEntryKeys } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
   copyProgress,
   type EntrySource,
   encodeChange,
+  entrySources,
   type QuarantineEntry,
   type ViewSource,
   type WindowSource,
@@ -100,12 +101,13 @@ export class SliceState {
   /** What the overlay's ledger says of a record; `committed` are all other entries of it. */
   #overlayLedger(record: Position, committed: readonly ClosedEntry[]): ClosedEntry[] {
     const table = this.#overlay.late.at(-1) as ViewTable;
-    const entries: EntrySource[] = [];
+    // By slot: several names may be of one key.
+    const entries = new Map<number, EntrySource>();
     for (const key of ledgerEntryKeys(record, ledgerNames(this.image), committed)) {
       const slot = table.find(0, key);
-      if (slot >= 0) entries.push({ key, table, slot });
+      if (slot >= 0) entries.set(slot, { key, table, slot });
     }
-    return closedEntriesOf(LEDGER_VIEW, [{ windowStartMs: 0, entries }]);
+    return closedEntriesOf([{ windowStartMs: 0, entries: [...entries.values()] }]);
   }
 
   /** Forgets everything beyond the image. */
@@ -139,10 +141,10 @@ export class SliceState {
 
   /** Closed entries and late partials since the newest base, this memory's included, by index of the image's views. */
   closedSinceBase(): ClosedEntry[][] {
-    return this.#changes().map(({ view, closed, late }, index) => [
+    return this.#changes().map(({ closed, late }, index) => [
       ...(this.image.closed[index] as ClosedEntry[]),
-      ...closedEntriesOf(view, closed),
-      ...closedEntriesOf(view, late),
+      ...closedEntriesOf(closed),
+      ...closedEntriesOf(late),
     ]);
   }
 
@@ -230,13 +232,11 @@ function windowsOf(
 }
 
 function entriesOf(tables: readonly ViewTable[], windowStartMs: number): EntrySource[] {
-  const [first, ...rest] = tables as [ViewTable, ...ViewTable[]];
-  if (rest.length === 0) {
-    return [...first.window(windowStartMs)].map(([key, slot]) => ({ key, table: first, slot }));
-  }
-  const newest = new Map<EntrySource['key'], EntrySource>();
-  for (const table of tables) {
-    for (const [key, slot] of table.window(windowStartMs)) newest.set(key, { key, table, slot });
-  }
-  return [...newest.values()];
+  return tables.flatMap((table, index) => {
+    const newer = tables.slice(index + 1);
+    const isNewest = ({ key }: EntrySource) =>
+      newer.every((each) => each.find(windowStartMs, key) < 0);
+    const entries = entrySources(table, windowStartMs);
+    return newer.length === 0 ? entries : entries.filter(isNewest);
+  });
 }

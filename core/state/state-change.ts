@@ -18,7 +18,6 @@ import { isSequenceNumber, type Position, START } from '../position.ts';
 import { addCounts, decodeCounts, encodeCounts, noRecords, type RecordCounts } from './counters.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
-import { encodeGroupKey, type GroupMapKey, groupValuesOf } from './group-key.ts';
 import { NO_HEARTBEAT, type ShardTime } from './heartbeat.ts';
 import {
   decodeStoredView,
@@ -65,9 +64,17 @@ export interface QuarantineEntry extends Position {
 
 /** An entry on its way into a change: where its key and its accumulators are. */
 export interface EntrySource {
-  readonly key: GroupMapKey;
+  readonly key: Uint8Array;
   readonly table: ViewTable;
   readonly slot: number;
+}
+
+/** The entries of one window of a table. */
+export function entrySources(table: ViewTable, windowStartMs: number): EntrySource[] {
+  const window = table.window(windowStartMs);
+  return Array.from({ length: window.size }, (_, ordinal) => {
+    return { key: window.keyAt(ordinal), table, slot: window.slotAt(ordinal) };
+  });
 }
 
 export interface WindowSource {
@@ -122,10 +129,10 @@ export function encodeChange(source: ChangeSource, writer: ByteWriter): void {
   writer.varint(source.views.length);
   for (const { view, life } of source.views) encodeStoredView(storedView(view, life), writer);
   const scratch = new ByteWriter();
-  for (const { view, open, closed, late } of source.views) {
+  for (const { open, closed, late } of source.views) {
     for (const windows of [open, closed, late]) {
       writer.varint(windows.length);
-      for (const window of windows) encodeWindow(view, window, writer, scratch);
+      for (const window of windows) encodeWindow(window, writer, scratch);
     }
   }
   encodeDedupe(source, writer);
@@ -202,22 +209,12 @@ function decodeProgress(reader: ByteReader): FoldProgress {
   };
 }
 
-function encodeWindow(
-  view: ViewPlan,
-  window: WindowSource,
-  writer: ByteWriter,
-  scratch: ByteWriter,
-): void {
+function encodeWindow(window: WindowSource, writer: ByteWriter, scratch: ByteWriter): void {
   writer.signedVarint(window.windowStartMs);
   writer.varint(window.entries.length);
-  const sorted = window.entries
-    .map(({ key, table, slot }) => {
-      const bytes = encodeGroupKey(groupValuesOf(key, view.groupBy.length));
-      return { bytes, table, slot };
-    })
-    .sort((a, b) => compareBytes(a.bytes, b.bytes));
-  for (const { bytes, table, slot } of sorted) {
-    writer.bytes(bytes);
+  const sorted = [...window.entries].sort((a, b) => compareBytes(a.key, b.key));
+  for (const { key, table, slot } of sorted) {
+    writer.bytes(key);
     scratch.clear();
     table.encode(slot, scratch);
     writer.bytes(scratch.peek());

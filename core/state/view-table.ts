@@ -1,7 +1,7 @@
 /**
  * The entries of one view: window and group key → slot, and the accumulators of each slot in columns.
  *
- *   windows: start → (map key → slot)      columns: one a kind and field, indexed by slot
+ *   windows: start → (group key → slot)      columns: one a kind and field, indexed by slot
  *
  * A window leaves as a whole, which frees its slots. A view without windows has the one window that starts at 0.
  */
@@ -9,11 +9,12 @@ import type { AccumulatorColumn } from '../aggregate/column.ts';
 import { createColumn } from '../aggregate/columns.ts';
 import { ByteReader, type ByteWriter } from '../bytes.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
-import type { GroupMapKey } from './group-key.ts';
+import { hashKey, KeyTable } from './key-table.ts';
 
 const CAPACITY_MIN = 4;
-/** What V8 holds for one entry of a `Map` with its key, about. */
-const MAP_ENTRY_BYTES = 72;
+/** What V8 holds for a window besides its keys, about. */
+const WINDOW_BYTES = 700;
+const NO_KEYS: WindowEntries = new KeyTable();
 
 /** Where an accumulator goes that another plan laid out. */
 export type LaidColumn =
@@ -24,14 +25,15 @@ export type LaidColumn =
 /** In the order of the accumulators. */
 export type ColumnLayout = readonly LaidColumn[];
 
-export type WindowEntries = ReadonlyMap<GroupMapKey, number>;
+/** By ordinal, in the order in which they came. */
+export type WindowEntries = Pick<KeyTable, 'size' | 'keyAt' | 'slotAt'>;
 
 export class ViewTable {
   readonly view: ViewPlan;
   readonly #columns: AccumulatorColumn[];
-  readonly #windows = new Map<number, Map<GroupMapKey, number>>();
+  readonly #windows = new Map<number, KeyTable>();
   #lastStartMs = Number.NaN;
-  #lastWindow: Map<GroupMapKey, number> | undefined;
+  #lastWindow: KeyTable | undefined;
   #capacity = 0;
   #nextSlot = 0;
   #freeSlots: number[] = [];
@@ -46,23 +48,33 @@ export class ViewTable {
     return this.#entryCount;
   }
 
-  /** The slot of an entry, or −1. */
-  find(windowStartMs: number, key: GroupMapKey): number {
-    return this.#window(windowStartMs)?.get(key) ?? -1;
+  /** The slot of an entry, or −1. The key is the first `length` bytes, `hash` is `hashKey` of it. */
+  find(
+    windowStartMs: number,
+    key: Uint8Array,
+    length = key.length,
+    hash = hashKey(key, length),
+  ): number {
+    return this.#window(windowStartMs)?.find(key, length, hash) ?? -1;
   }
 
   /** A new slot, holding the identity, for an entry that has none. */
-  insert(windowStartMs: number, key: GroupMapKey): number {
+  insert(
+    windowStartMs: number,
+    key: Uint8Array,
+    length = key.length,
+    hash = hashKey(key, length),
+  ): number {
     let window = this.#window(windowStartMs);
     if (window === undefined) {
-      window = new Map();
+      window = new KeyTable();
       this.#windows.set(windowStartMs, window);
       this.#lastStartMs = windowStartMs;
       this.#lastWindow = window;
     }
     const slot = this.#freeSlots.pop() ?? this.#nextSlot++;
     if (slot >= this.#capacity) this.#grow();
-    window.set(key, slot);
+    window.add(key, length, hash, slot);
     this.#entryCount++;
     return slot;
   }
@@ -135,14 +147,15 @@ export class ViewTable {
   }
 
   window(windowStartMs: number): WindowEntries {
-    return this.#windows.get(windowStartMs) ?? new Map();
+    return this.#windows.get(windowStartMs) ?? NO_KEYS;
   }
 
   /** Removes a window with all of its entries and says how many there were. */
   removeWindow(windowStartMs: number): number {
     const window = this.#windows.get(windowStartMs);
     if (window === undefined) return 0;
-    for (const slot of window.values()) {
+    for (let ordinal = 0; ordinal < window.size; ordinal++) {
+      const slot = window.slotAt(ordinal);
       for (const column of this.#columns) column.reset(slot);
       this.#freeSlots.push(slot);
     }
@@ -169,11 +182,13 @@ export class ViewTable {
 
   /** Bytes of memory that the table holds, about. */
   heapBytes(): number {
-    const columns = this.#columns.reduce((sum, column) => sum + column.heapBytes(), 0);
-    return columns + this.#entryCount * MAP_ENTRY_BYTES + this.#freeSlots.length * 8;
+    let bytes = this.#freeSlots.length * 8;
+    for (const column of this.#columns) bytes += column.heapBytes();
+    for (const window of this.#windows.values()) bytes += window.heapBytes() + WINDOW_BYTES;
+    return bytes;
   }
 
-  #window(windowStartMs: number): Map<GroupMapKey, number> | undefined {
+  #window(windowStartMs: number): KeyTable | undefined {
     if (windowStartMs === this.#lastStartMs) return this.#lastWindow;
     const window = this.#windows.get(windowStartMs);
     if (window !== undefined) {

@@ -63,7 +63,7 @@ export class WorldReader {
   async #rows({ image, manifest }: Checkpoint, index: number, view: ViewPlan) {
     const open = (image.source().views[index]?.open ?? []) as WindowSource[];
     const entries: ClosedEntry[] = [
-      ...closedEntriesOf(view, open),
+      ...closedEntriesOf(open),
       ...(image.closed[index] as ClosedEntry[]),
     ];
     for (const run of manifest.runs) {
@@ -74,7 +74,7 @@ export class WorldReader {
       entries.push(...(await reader.entries({ view, life: image.lives[index]! })));
     }
     const table = new ViewTable(view);
-    const slot = table.insert(0, '');
+    const slot = table.insert(0, new Uint8Array());
     return mergeClosedEntries(view, entries).map(({ key, windowStartMs, accumulators }) => {
       table.decode(slot, accumulators);
       const results = table.results(slot).map(({ value }) => value);

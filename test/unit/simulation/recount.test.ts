@@ -32,12 +32,12 @@ function foldedRows(plan: Plan, state: SliceState): Map<string, Map<string, { va
   return new Map(
     plan.views.map((view, index) => {
       const entries = mergeClosedEntries(view, [
-        ...closedEntriesOf(view, views[index]?.open as WindowSource[]),
+        ...closedEntriesOf(views[index]?.open as WindowSource[]),
         ...(state.image.closed[index] as ClosedEntry[]),
       ]);
       const rows = entries.map(({ key, windowStartMs, accumulators }) => {
         const table = new ViewTable(view);
-        table.decode(table.insert(0, ''), accumulators);
+        table.decode(table.insert(0, new Uint8Array()), accumulators);
         const results = table.results(0);
         const values = view.aggregates.map(({ name }, at) => [name, results[at]?.value] as const);
         const startMs = view.window.kind === 'all' ? null : windowStartMs;

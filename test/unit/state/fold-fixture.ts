@@ -60,11 +60,11 @@ export function rowsOf(state: SliceState): Record<string, Record<string, unknown
       view.name,
       Object.fromEntries(
         mergeClosedEntries(view, [
-          ...closedEntriesOf(view, open as WindowSource[]),
+          ...closedEntriesOf(open as WindowSource[]),
           ...(image.closed[index] as ClosedEntry[]),
         ]).map((entry) => {
           const table = new ViewTable(view);
-          table.decode(table.insert(0, ''), entry.accumulators);
+          table.decode(table.insert(0, new Uint8Array()), entry.accumulators);
           const key = decodeGroupKey(entry.key).map(String).join();
           return [`${key}@${entry.windowStartMs}`, table.results(0).map(({ value }) => value)];
         }),
