@@ -92,6 +92,33 @@ export class ByteWriter {
     this.raw(bytes);
   }
 
+  /** Length and bytes of a part. */
+  bytesOf(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    this.varint(length);
+    this.#reserve(length);
+    for (let index = from; index < to; index++) {
+      this.#bytes[this.#length++] = bytes[index] as number;
+    }
+  }
+
+  /** Begins bytes whose length stands before them and is not known yet; `endSized` takes what this returns. */
+  beginSized(): number {
+    this.u8(0);
+    return this.#length;
+  }
+
+  endSized(start: number): void {
+    const length = this.#length - start;
+    if (length < 0x80) {
+      this.#bytes[start - 1] = length;
+      return;
+    }
+    const body = this.#bytes.slice(start, this.#length);
+    this.#length = start - 1;
+    this.bytes(body);
+  }
+
   /** Length and UTF-8. */
   string(text: string): void {
     this.bytes(encodeText(text));

@@ -79,7 +79,7 @@ interface EpochName {
 /** Deltas before the newest base that a delta still names, so that memories there need not restore. */
 const PREDECESSORS_BEFORE_BASE = 16;
 
-/** Writes epoch + 1. The state's overlay is neither committed nor dropped: that is up to the outcome. */
+/** Writes epoch + 1. What the state has folded is neither committed nor undone: that is up to the outcome. */
 export async function commit(
   basis: CommitBasis,
   ports: CommitPorts,

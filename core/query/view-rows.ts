@@ -14,7 +14,6 @@ import { CorruptStateFault } from '../faults.ts';
 import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import { decodeGroupKey, encodeGroupKey, type GroupValue } from '../state/group-key.ts';
-import { entrySources } from '../state/state-change.ts';
 import type { ViewLife } from '../state/view-life.ts';
 import { ViewTable } from '../state/view-table.ts';
 import { FirstItems } from './first-items.ts';
@@ -140,10 +139,12 @@ async function rowsByValue(
   const first = new FirstItems<Candidate>(limit + 1, compare);
   let visited = 0;
   for (const windowStartMs of merged.windowStarts()) {
-    for (const { key, slot } of entrySources(merged, windowStartMs)) {
+    const window = merged.window(windowStartMs);
+    for (let ordinal = 0; ordinal < window.size; ordinal++) {
       if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await pace.pause();
+      const slot = window.slotAt(ordinal);
       const value = orderValue(merged, slot, order);
-      const candidate = { value, key, windowStartMs, slot };
+      const candidate = { value, key: window.keyAt(ordinal), windowStartMs, slot };
       if (next === null || compare(candidate, next.after) > 0) first.add(candidate);
     }
   }

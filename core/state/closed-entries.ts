@@ -1,9 +1,9 @@
 /**
  * Closed entries in order, those of the same key and window merged into one: what a run holds, and what a reader shows.
  */
-import { ByteWriter, compareBytes } from '../bytes.ts';
+import { compareBytes } from '../bytes.ts';
 import type { ViewPlan } from '../definition/plan.ts';
-import type { WindowSource } from './state-change.ts';
+import { ordinalsOf, type WindowSource } from './state-change.ts';
 import { ViewTable } from './view-table.ts';
 
 /** One closed entry or late partial, as stored. Those of the same window and key are merged when read. */
@@ -50,19 +50,18 @@ function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): Closed
     table.decode(next, accumulators);
     table.mergeFrom(sum, table, next);
   }
-  const writer = new ByteWriter();
-  table.encode(sum, writer);
-  return { ...(partials[0] as ClosedEntry), accumulators: writer.finish() };
+  return { ...(partials[0] as ClosedEntry), accumulators: table.encoded(sum) };
 }
 
 /** The entries of `windows` as they are stored. */
 export function closedEntriesOf(windows: readonly WindowSource[]): ClosedEntry[] {
-  const writer = new ByteWriter();
-  return windows.flatMap(({ windowStartMs, entries }) =>
-    entries.map(({ key, table, slot }) => {
-      writer.clear();
-      table.encode(slot, writer);
-      return { windowStartMs, key: key.slice(), accumulators: writer.finish() };
-    }),
-  );
+  const entries: ClosedEntry[] = [];
+  for (const window of windows) {
+    const { windowStartMs, table, keys } = window;
+    for (const ordinal of ordinalsOf(window)) {
+      const accumulators = table.encoded(keys.slotAt(ordinal));
+      entries.push({ windowStartMs, key: keys.keyAt(ordinal).slice(), accumulators });
+    }
+  }
+  return entries;
 }

@@ -2,7 +2,6 @@
  * From accumulators as one plan laid them out to the columns of another: which go where, and which are passed over.
  */
 import { createColumn } from '../aggregate/columns.ts';
-import { ByteWriter } from '../bytes.ts';
 import type { ViewPlan } from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
 import { isSameColumnLife, type StoredView, type ViewLife } from './view-life.ts';
@@ -31,7 +30,6 @@ export function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): Co
 export class Relayout {
   readonly #table: ViewTable;
   readonly #slot: number;
-  readonly #writer = new ByteWriter();
 
   constructor(view: ViewPlan) {
     this.#table = new ViewTable(view);
@@ -41,19 +39,13 @@ export class Relayout {
   /** As `layout` has them → as the view has them. */
   apply(accumulators: Uint8Array, layout: ColumnLayout): Uint8Array {
     this.#table.decodeAs(this.#slot, accumulators, layout);
-    return this.#encoded();
+    return this.#table.encoded(this.#slot);
   }
 
   /** As the view has them, without what some of its columns hold. */
   without(accumulators: Uint8Array, columns: readonly number[]): Uint8Array {
     this.#table.decode(this.#slot, accumulators);
     for (const column of columns) this.#table.resetColumn(column);
-    return this.#encoded();
-  }
-
-  #encoded(): Uint8Array {
-    this.#writer.clear();
-    this.#table.encode(this.#slot, this.#writer);
-    return this.#writer.finish();
+    return this.#table.encoded(this.#slot);
   }
 }

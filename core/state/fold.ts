@@ -17,7 +17,6 @@ import { digestSeed } from './digest.ts';
 import { GroupKeyBuffer } from './group-key.ts';
 import { afterHeartbeat, afterRecord, isHeartbeat } from './heartbeat.ts';
 import type { LedgerStanding } from './ledger-standing.ts';
-import type { Overlay } from './overlay.ts';
 import {
   enterQuarantined,
   enterRedriven,
@@ -26,6 +25,7 @@ import {
 } from './quarantine-ledger.ts';
 import { RecordCheck, selects } from './record-check.ts';
 import type { SliceImage } from './slice-image.ts';
+import type { Uncommitted } from './uncommitted.ts';
 import type { ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
@@ -45,16 +45,16 @@ export class RecordFold {
     this.#fields = this.#check.fields;
   }
 
-  /** Folds the record that follows the overlay's position. With `condemned` it is quarantined unread. */
+  /** Folds the record that follows the position. With `condemned` it is quarantined unread. */
   fold(
     record: StreamRecord,
     image: SliceImage,
-    overlay: Overlay,
+    since: Uncommitted,
     condemned: BadRecord | null = null,
   ): void {
-    const { progress } = overlay;
+    const { progress } = since;
     assert(comparePositions(record, progress.position) > 0, 'records-are-folded-in-order');
-    const outcome = this.#consume(record, image, overlay, condemned);
+    const outcome = this.#consume(record, image, since, condemned);
     progress.position = {
       sequenceNumber: record.sequenceNumber,
       subSequence: record.subSequence,
@@ -72,14 +72,14 @@ export class RecordFold {
     record: StreamRecord,
     { waiting, counted }: LedgerStanding,
     image: SliceImage,
-    overlay: Overlay,
+    since: Uncommitted,
   ): BadRecord | null {
     const bad = this.#check.judge(record);
     if (bad !== null) return bad;
     const timeMs = this.#fields.timeMs ?? record.arrivalMs;
-    const { progress } = overlay;
+    const { progress } = since;
     // Asked in any case: it hashes the id that is kept below.
-    const isKnown = this.#isDuplicate(image, overlay);
+    const isKnown = this.#isDuplicate(image, since);
     // One that a view has folded before left its own id.
     const isDuplicate = counted && isKnown;
     let outcome: RecordClass = isDuplicate ? 'duplicates' : 'unmatched';
@@ -91,11 +91,11 @@ export class RecordFold {
       const window = image.windows[index] as WindowAssigner;
       const startMs = window.startOf(timeMs);
       if (window.endOf(startMs) > progress.watermarkMs) {
-        this.#foldOpen(index, startMs, image, overlay);
-      } else this.#foldLate(index, startMs, overlay);
+        this.#foldOpen(index, startMs, image);
+      } else this.#foldLate(index, startMs, since);
       outcome = 'folded';
     }
-    if (outcome === 'folded') this.#keepId(timeMs, overlay);
+    if (outcome === 'folded') this.#keepId(timeMs, since);
     if (!isDuplicate) {
       // One outlier that is let in must not keep all that begins later from ever being whole.
       const boundedMs = Math.min(timeMs, record.arrivalMs + REDRIVEN_AHEAD_MS_MAX);
@@ -105,18 +105,18 @@ export class RecordFold {
       progress.counts.quarantined--;
       progress.counts[outcome]++;
     } else progress.partlyQuarantined--;
-    enterRedriven(ledgerOf(overlay), record, waiting);
+    enterRedriven(ledgerOf(since), record, waiting);
     return null;
   }
 
   #consume(
     record: StreamRecord,
     image: SliceImage,
-    overlay: Overlay,
+    since: Uncommitted,
     condemned: BadRecord | null,
   ): RecordClass {
     const { idleMs, latenessMs } = this.#plan;
-    const { progress } = overlay;
+    const { progress } = since;
     if (condemned === null && isHeartbeat(record.data)) {
       // Of a plan before this one, where this one has no use for it.
       if (idleMs === null) return 'heartbeats';
@@ -126,17 +126,15 @@ export class RecordFold {
       return 'heartbeats';
     }
     progress.shardTime = afterRecord(progress.shardTime, record.arrivalMs);
-    if (condemned !== null) return quarantine(record, condemned, overlay);
+    if (condemned !== null) return quarantine(record, condemned, since);
     const bad = this.#check.judge(record);
-    return bad === null
-      ? this.#foldSound(record, image, overlay)
-      : quarantine(record, bad, overlay);
+    return bad === null ? this.#foldSound(record, image, since) : quarantine(record, bad, since);
   }
 
-  #foldSound(record: StreamRecord, image: SliceImage, overlay: Overlay): RecordClass {
-    const { progress } = overlay;
+  #foldSound(record: StreamRecord, image: SliceImage, since: Uncommitted): RecordClass {
+    const { progress } = since;
     const timeMs = this.#fields.timeMs ?? record.arrivalMs;
-    if (this.#isDuplicate(image, overlay)) return 'duplicates';
+    if (this.#isDuplicate(image, since)) return 'duplicates';
     let folded = false;
     let matched = false;
     const lateViews: number[] = [];
@@ -147,15 +145,15 @@ export class RecordFold {
       const window = image.windows[index] as WindowAssigner;
       const startMs = window.startOf(timeMs);
       if (window.endOf(startMs) > progress.watermarkMs) {
-        this.#foldOpen(index, startMs, image, overlay);
+        this.#foldOpen(index, startMs, image);
         folded = true;
       } else if (view.late === 'update') {
-        this.#foldLate(index, startMs, overlay);
+        this.#foldLate(index, startMs, since);
         folded = true;
       } else if (view.late === 'side') lateViews.push(index);
       else progress.lateDrops++;
     }
-    if (folded) this.#keepId(timeMs, overlay);
+    if (folded) this.#keepId(timeMs, since);
     progress.newestMs = Math.max(progress.newestMs, timeMs);
     progress.watermarkMs = Math.max(progress.watermarkMs, timeMs - this.#plan.latenessMs);
     if (lateViews.length > 0) {
@@ -163,7 +161,7 @@ export class RecordFold {
       const quoted = lateViews.map((index) => `'${this.#plan.views[index]?.name}'`).join(', ');
       const late: BadRecord = { reason: 'late', detail: `its window had closed in ${quoted}` };
       const waiting = lateViews.map((index) => names[index] as string);
-      quarantine(record, late, overlay, waiting, !folded);
+      quarantine(record, late, since, waiting, !folded);
       if (folded) progress.partlyQuarantined++;
     }
     if (folded) return 'folded';
@@ -171,21 +169,14 @@ export class RecordFold {
     return lateViews.length > 0 ? 'quarantined' : 'late';
   }
 
-  #foldOpen(index: number, startMs: number, image: SliceImage, overlay: Overlay): void {
-    const table = overlay.tables[index] as ViewTable;
+  #foldOpen(index: number, startMs: number, image: SliceImage): void {
+    const table = image.tables[index] as ViewTable;
     const { bytes, length, hash } = this.#keyOf(table.view);
-    let slot = table.find(startMs, bytes, length, hash);
-    if (slot < 0) {
-      slot = table.insert(startMs, bytes, length, hash);
-      const committed = image.tables[index] as ViewTable;
-      const committedSlot = committed.find(startMs, bytes, length, hash);
-      if (committedSlot >= 0) table.copyFrom(slot, committed, committedSlot);
-    }
-    this.#addValues(table, slot);
+    this.#addValues(table, table.touch(startMs, bytes, length, hash));
   }
 
-  #foldLate(index: number, startMs: number, overlay: Overlay): void {
-    const table = overlay.late[index] as ViewTable;
+  #foldLate(index: number, startMs: number, since: Uncommitted): void {
+    const table = since.late[index] as ViewTable;
     const { bytes, length, hash } = this.#keyOf(table.view);
     let slot = table.find(startMs, bytes, length, hash);
     if (slot < 0) slot = table.insert(startMs, bytes, length, hash);
@@ -211,27 +202,27 @@ export class RecordFold {
     }
   }
 
-  #isDuplicate(image: SliceImage, overlay: Overlay): boolean {
+  #isDuplicate(image: SliceImage, since: Uncommitted): boolean {
     const { dedupeId } = this.#fields;
     if (dedupeId === null) return false;
     hashText(dedupeId, this.#dedupeId);
-    const expiredMs = this.#expiredMs(overlay);
+    const expiredMs = this.#expiredMs(since);
     return (
-      overlay.dedupeIds.has(this.#dedupeId, expiredMs) ||
+      since.dedupeIds.has(this.#dedupeId, expiredMs) ||
       image.dedupeIds.has(this.#dedupeId, expiredMs)
     );
   }
 
-  #expiredMs({ progress }: Overlay): number {
+  #expiredMs({ progress }: Uncommitted): number {
     return progress.watermarkMs - (this.#plan.dedupe?.withinMs ?? 0);
   }
 
-  #keepId(timeMs: number, overlay: Overlay): void {
+  #keepId(timeMs: number, since: Uncommitted): void {
     const { dedupe } = this.#plan;
     if (dedupe === null || this.#fields.dedupeId === null) return;
-    const { watermarkMs } = overlay.progress;
+    const { watermarkMs } = since.progress;
     const countedFromMs = Math.max(timeMs, watermarkMs);
-    overlay.dedupeIds.add(this.#dedupeId, countedFromMs, this.#expiredMs(overlay));
+    since.dedupeIds.add(this.#dedupeId, countedFromMs, this.#expiredMs(since));
   }
 }
 
@@ -239,21 +230,21 @@ export function ledgerNames({ plan, lives }: SliceImage): string[] {
   return plan.views.map(({ name }, index) => ledgerNameOf(lives[index] as ViewLife, name));
 }
 
-function ledgerOf(overlay: Overlay): ViewTable {
-  return overlay.late.at(-1) as ViewTable;
+function ledgerOf(since: Uncommitted): ViewTable {
+  return since.late.at(-1) as ViewTable;
 }
 
 function quarantine(
   record: StreamRecord,
   bad: BadRecord,
-  overlay: Overlay,
+  since: Uncommitted,
   views: readonly (string | null)[] = [null],
   counted = true,
 ): RecordClass {
-  enterQuarantined(ledgerOf(overlay), record, views, counted);
+  enterQuarantined(ledgerOf(since), record, views, counted);
   const { sequenceNumber, subSequence, partitionKey, arrivalMs, data } = record;
   const { reason, detail } = bad;
-  overlay.quarantined.push({
+  since.quarantined.push({
     sequenceNumber,
     subSequence,
     partitionKey,

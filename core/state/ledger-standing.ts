@@ -18,7 +18,7 @@ export interface LedgerStanding {
   readonly cameBack: boolean;
 }
 
-/** `entries` are all of the ledger that have the record's keys, the overlay's too. */
+/** `entries` are all of the ledger that have the record's keys, those since the last commit too. */
 export function ledgerStanding(entries: readonly ClosedEntry[]): LedgerStanding {
   const waiting: (string | null)[] = [];
   let counted = false;

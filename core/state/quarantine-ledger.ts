@@ -70,7 +70,7 @@ function partsOf(ledgerName: string): { readonly life: string; readonly name: st
   return { life: ledgerName.slice(0, at), name: ledgerName.slice(at + 1) };
 }
 
-/** `ledger` is the overlay's table of late partials. */
+/** `ledger` is the table of what was quarantined and redriven since the last commit. */
 export function enterQuarantined(
   ledger: ViewTable,
   position: Position,

@@ -24,11 +24,11 @@ import {
   decodeChange,
   dedupePolicyOf,
   encodeChange,
-  entrySources,
   type FoldProgress,
   noProgress,
   type QuarantineEntry,
   type WindowSource,
+  wholeWindow,
 } from './state-change.ts';
 import {
   type ColumnLife,
@@ -105,6 +105,8 @@ export class SliceImage {
    * in the image then.
    */
   apply(reader: ByteReader, origin: ChangeOrigin = OWN_PLAN): QuarantineEntry[] {
+    const isCommitted = this.tables.every((table) => table.isCommitted);
+    assert(isCommitted, 'a-stored-change-follows-what-is-committed');
     const quarantined: QuarantineEntry[] = [];
     const watermarkBeforeMs = this.progress.watermarkMs;
     this.#isPristine = this.progress.digest.count === 0;
@@ -192,7 +194,7 @@ export class SliceImage {
   /** Canonical bytes of the whole open state: two images are the same if these are. */
   encode(): Uint8Array {
     const writer = new ByteWriter();
-    encodeChange(this.source(), writer);
+    encodeChange(this.source(), writer, 'by-key');
     return writer.finish();
   }
 
@@ -201,7 +203,7 @@ export class SliceImage {
     const writer = new ByteWriter();
     const source = this.source();
     const views = source.views.map((view) => ({ ...view, open: [] }));
-    encodeChange({ ...source, views, dedupeIds: [] }, writer);
+    encodeChange({ ...source, views, dedupeIds: [] }, writer, 'by-key');
     return writer.finish();
   }
 
@@ -212,10 +214,7 @@ export class SliceImage {
       views: this.views.map((view, index) => {
         const life = this.lives[index] as ViewLife;
         const table = this.tables[index] as ViewTable;
-        const open = table.windowStarts().map((windowStartMs) => ({
-          windowStartMs,
-          entries: entrySources(table, windowStartMs),
-        }));
+        const open = table.windowStarts().map((startMs) => wholeWindow(table, startMs));
         return { view, life, open, closed: [], late: [] };
       }),
       dedupe: this.dedupe,

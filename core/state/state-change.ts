@@ -5,11 +5,11 @@
  *   each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
- * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend, entries ascend by
- * key, so the same state has the same bytes, however it came about. Position, digest and counts are totals since the
- * slice began.
+ * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend. In a base entries
+ * ascend by key, so the same state has the same bytes, however it came about; in a delta they stand as they were touched.
+ * Position, digest and counts are totals since the slice began.
  */
-import { type ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
+import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { timeHash } from '../definition/plan-hash.ts';
@@ -26,7 +26,7 @@ import {
   storedView,
   type ViewLife,
 } from './view-life.ts';
-import type { ViewTable } from './view-table.ts';
+import type { ViewTable, WindowEntries } from './view-table.ts';
 
 /** Where a slice's fold stands, in totals. */
 export interface FoldProgress {
@@ -62,25 +62,33 @@ export interface QuarantineEntry extends Position {
   readonly detail: string;
 }
 
-/** An entry on its way into a change: where its key and its accumulators are. */
-export interface EntrySource {
-  readonly key: Uint8Array;
-  readonly table: ViewTable;
-  readonly slot: number;
-}
-
-/** The entries of one window of a table. */
-export function entrySources(table: ViewTable, windowStartMs: number): EntrySource[] {
-  const window = table.window(windowStartMs);
-  return Array.from({ length: window.size }, (_, ordinal) => {
-    return { key: window.keyAt(ordinal), table, slot: window.slotAt(ordinal) };
-  });
-}
-
+/** Entries of one window on their way into a change. */
 export interface WindowSource {
   readonly windowStartMs: number;
-  readonly entries: readonly EntrySource[];
+  readonly table: ViewTable;
+  readonly keys: WindowEntries;
+  /** Which of the keys, by ordinal; null: all. */
+  readonly ordinals: Uint32Array | null;
 }
+
+/** All entries of one window of a table. */
+export function wholeWindow(table: ViewTable, windowStartMs: number): WindowSource {
+  return { windowStartMs, table, keys: table.window(windowStartMs), ordinals: null };
+}
+
+/** Those that were touched since the table's last commit. */
+export function touchedOfWindow(table: ViewTable, windowStartMs: number): WindowSource {
+  const keys = table.window(windowStartMs);
+  return { windowStartMs, table, keys, ordinals: keys.touched() };
+}
+
+/** The ordinals of a window's entries, in the order in which they came. */
+export function ordinalsOf({ keys, ordinals }: WindowSource): Uint32Array {
+  return ordinals ?? Uint32Array.from({ length: keys.size }, (_, ordinal) => ordinal);
+}
+
+/** By key; or as they stand in the sources. */
+export type EntryOrder = 'by-key' | 'as-it-comes';
 
 export interface ViewSource {
   readonly view: ViewPlan;
@@ -124,15 +132,14 @@ export interface ChangeVisitor {
   quarantined(record: QuarantineEntry): void;
 }
 
-export function encodeChange(source: ChangeSource, writer: ByteWriter): void {
+export function encodeChange(source: ChangeSource, writer: ByteWriter, order: EntryOrder): void {
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
   for (const { view, life } of source.views) encodeStoredView(storedView(view, life), writer);
-  const scratch = new ByteWriter();
   for (const { open, closed, late } of source.views) {
     for (const windows of [open, closed, late]) {
       writer.varint(windows.length);
-      for (const window of windows) encodeWindow(window, writer, scratch);
+      for (const window of windows) encodeWindow(window, writer, order);
     }
   }
   encodeDedupe(source, writer);
@@ -209,15 +216,17 @@ function decodeProgress(reader: ByteReader): FoldProgress {
   };
 }
 
-function encodeWindow(window: WindowSource, writer: ByteWriter, scratch: ByteWriter): void {
-  writer.signedVarint(window.windowStartMs);
-  writer.varint(window.entries.length);
-  const sorted = [...window.entries].sort((a, b) => compareBytes(a.key, b.key));
-  for (const { key, table, slot } of sorted) {
-    writer.bytes(key);
-    scratch.clear();
-    table.encode(slot, scratch);
-    writer.bytes(scratch.peek());
+function encodeWindow(window: WindowSource, writer: ByteWriter, order: EntryOrder): void {
+  const { windowStartMs, table, keys } = window;
+  let ordinals = ordinalsOf(window);
+  if (order === 'by-key') ordinals = ordinals.slice().sort((a, b) => keys.compare(a, b));
+  writer.signedVarint(windowStartMs);
+  writer.varint(ordinals.length);
+  for (const ordinal of ordinals) {
+    keys.writeKey(ordinal, writer);
+    const start = writer.beginSized();
+    table.encode(keys.slotAt(ordinal), writer);
+    writer.endSized(start);
   }
 }
 

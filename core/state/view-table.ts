@@ -4,10 +4,13 @@
  *   windows: start → (group key → slot)      columns: one a kind and field, indexed by slot
  *
  * A window leaves as a whole, which frees its slots. A view without windows has the one window that starts at 0.
+ *
+ * A fold changes entries in place. What they were before is kept until `commit`, or is put back by `undo`.
  */
+
 import type { AccumulatorColumn } from '../aggregate/column.ts';
 import { createColumn } from '../aggregate/columns.ts';
-import { ByteReader, type ByteWriter } from '../bytes.ts';
+import { ByteReader, ByteWriter } from '../bytes.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
 import { hashKey, KeyTable } from './key-table.ts';
 
@@ -26,7 +29,10 @@ export type LaidColumn =
 export type ColumnLayout = readonly LaidColumn[];
 
 /** By ordinal, in the order in which they came. */
-export type WindowEntries = Pick<KeyTable, 'size' | 'keyAt' | 'slotAt'>;
+export type WindowEntries = Pick<
+  KeyTable,
+  'size' | 'touchedCount' | 'keyAt' | 'slotAt' | 'touched' | 'writeKey' | 'compare'
+>;
 
 export class ViewTable {
   readonly view: ViewPlan;
@@ -38,14 +44,28 @@ export class ViewTable {
   #nextSlot = 0;
   #freeSlots: number[] = [];
   #entryCount = 0;
+  /** Windows with entries that were touched since the last commit. */
+  readonly #touchedWindows: KeyTable[] = [];
+  /** Accumulators as they were at the last commit, in the order in which they were touched. */
+  readonly #before: AccumulatorColumn[];
+  /** Whose they are: slots. */
+  readonly #beforeOf: number[] = [];
+  #beforeCapacity = 0;
+  readonly #writer = new ByteWriter(64);
 
   constructor(view: ViewPlan) {
     this.view = view;
     this.#columns = view.columns.map(({ kind }) => createColumn(kind));
+    this.#before = view.columns.map(({ kind }) => createColumn(kind));
   }
 
   get entryCount(): number {
     return this.#entryCount;
+  }
+
+  /** False while a fold has touched entries and did neither commit nor undo it. */
+  get isCommitted(): boolean {
+    return this.#touchedWindows.length === 0;
   }
 
   /** The slot of an entry, or −1. The key is the first `length` bytes, `hash` is `hashKey` of it. */
@@ -55,27 +75,61 @@ export class ViewTable {
     length = key.length,
     hash = hashKey(key, length),
   ): number {
-    return this.#window(windowStartMs)?.find(key, length, hash) ?? -1;
+    const window = this.#window(windowStartMs);
+    if (window === undefined) return -1;
+    const ordinal = window.find(key, length, hash);
+    return ordinal < 0 ? -1 : window.slotAt(ordinal);
   }
 
-  /** A new slot, holding the identity, for an entry that has none. */
+  /**
+   * The slot of an entry that a fold is about to change; a new one, holding the identity, where there is none. What was
+   * there before comes back by `undo`.
+   */
+  touch(windowStartMs: number, key: Uint8Array, length: number, hash: number): number {
+    const window = this.#window(windowStartMs) ?? this.#addWindow(windowStartMs);
+    const known = window.find(key, length, hash);
+    const ordinal = known < 0 ? window.add(key, length, hash, this.#newSlot()) : known;
+    const slot = window.slotAt(ordinal);
+    if (!window.touch(ordinal)) return slot;
+    if (window.touchedCount === 1) this.#touchedWindows.push(window);
+    if (!window.isNew(ordinal)) this.#keep(slot);
+    return slot;
+  }
+
+  /** What was touched is what counts from now on. */
+  commit(): void {
+    for (const window of this.#touchedWindows) window.commit();
+    this.#touchedWindows.length = 0;
+    this.#beforeOf.length = 0;
+  }
+
+  /** Every entry is as it was at the last commit. */
+  undo(): void {
+    for (let index = this.#beforeOf.length - 1; index >= 0; index--) {
+      const slot = this.#beforeOf[index] as number;
+      for (const [at, column] of this.#columns.entries()) {
+        column.copy(slot, this.#before[at] as AccumulatorColumn, index);
+      }
+    }
+    for (const window of this.#touchedWindows) window.undo((slot) => this.#free(slot));
+    for (const [startMs, window] of this.#windows) {
+      if (window.size === 0) this.#dropWindow(startMs);
+    }
+    this.#touchedWindows.length = 0;
+    this.#beforeOf.length = 0;
+  }
+
+  /** A new slot, holding the identity, for an entry that has none, which counts as committed. */
   insert(
     windowStartMs: number,
     key: Uint8Array,
     length = key.length,
     hash = hashKey(key, length),
   ): number {
-    let window = this.#window(windowStartMs);
-    if (window === undefined) {
-      window = new KeyTable();
-      this.#windows.set(windowStartMs, window);
-      this.#lastStartMs = windowStartMs;
-      this.#lastWindow = window;
-    }
-    const slot = this.#freeSlots.pop() ?? this.#nextSlot++;
-    if (slot >= this.#capacity) this.#grow();
+    const window = this.#window(windowStartMs) ?? this.#addWindow(windowStartMs);
+    const slot = this.#newSlot();
     window.add(key, length, hash, slot);
-    this.#entryCount++;
+    window.commit();
     return slot;
   }
 
@@ -103,6 +157,13 @@ export class ViewTable {
   /** Canonical bytes of a slot's accumulators. */
   encode(slot: number, writer: ByteWriter): void {
     for (const column of this.#columns) column.encode(slot, writer);
+  }
+
+  /** The same, as bytes of their own. */
+  encoded(slot: number): Uint8Array {
+    this.#writer.clear();
+    this.encode(slot, this.#writer);
+    return this.#writer.finish();
   }
 
   /** Replaces a slot by what `encode` wrote. */
@@ -155,14 +216,9 @@ export class ViewTable {
     const window = this.#windows.get(windowStartMs);
     if (window === undefined) return 0;
     for (let ordinal = 0; ordinal < window.size; ordinal++) {
-      const slot = window.slotAt(ordinal);
-      for (const column of this.#columns) column.reset(slot);
-      this.#freeSlots.push(slot);
+      this.#free(window.slotAt(ordinal));
     }
-    this.#windows.delete(windowStartMs);
-    this.#lastStartMs = Number.NaN;
-    this.#lastWindow = undefined;
-    this.#entryCount -= window.size;
+    this.#dropWindow(windowStartMs);
     return window.size;
   }
 
@@ -175,6 +231,8 @@ export class ViewTable {
     this.#windows.clear();
     this.#lastStartMs = Number.NaN;
     this.#lastWindow = undefined;
+    this.#touchedWindows.length = 0;
+    this.#beforeOf.length = 0;
     this.#freeSlots = [];
     this.#nextSlot = 0;
     this.#entryCount = 0;
@@ -183,9 +241,58 @@ export class ViewTable {
   /** Bytes of memory that the table holds, about. */
   heapBytes(): number {
     let bytes = this.#freeSlots.length * 8;
-    for (const column of this.#columns) bytes += column.heapBytes();
+    for (const column of [...this.#columns, ...this.#before]) bytes += column.heapBytes();
     for (const window of this.#windows.values()) bytes += window.heapBytes() + WINDOW_BYTES;
     return bytes;
+  }
+
+  /** Bytes that the touched entries would take in a table of their own, about. */
+  touchedBytes(): number {
+    let touchedCount = 0;
+    for (const window of this.#touchedWindows) touchedCount += window.touchedCount;
+    if (touchedCount === 0) return 0;
+    return Math.ceil((this.heapBytes() / Math.max(1, this.#entryCount)) * touchedCount);
+  }
+
+  #newSlot(): number {
+    const slot = this.#freeSlots.pop() ?? this.#nextSlot++;
+    if (slot >= this.#capacity) this.#grow();
+    this.#entryCount++;
+    return slot;
+  }
+
+  #free(slot: number): void {
+    for (const column of this.#columns) column.reset(slot);
+    this.#freeSlots.push(slot);
+    this.#entryCount--;
+  }
+
+  /** Keeps what a slot holds for `undo`. */
+  #keep(slot: number): void {
+    const index = this.#beforeOf.length;
+    if (index >= this.#beforeCapacity) {
+      this.#beforeCapacity = Math.max(CAPACITY_MIN, this.#beforeCapacity * 2);
+      for (const column of this.#before) column.grow(this.#beforeCapacity);
+    }
+    this.#beforeOf.push(slot);
+    for (let at = 0; at < this.#columns.length; at++) {
+      const column = this.#before[at] as AccumulatorColumn;
+      column.copy(index, this.#columns[at] as AccumulatorColumn, slot);
+    }
+  }
+
+  #addWindow(windowStartMs: number): KeyTable {
+    const window = new KeyTable();
+    this.#windows.set(windowStartMs, window);
+    this.#lastStartMs = windowStartMs;
+    this.#lastWindow = window;
+    return window;
+  }
+
+  #dropWindow(windowStartMs: number): void {
+    this.#windows.delete(windowStartMs);
+    this.#lastStartMs = Number.NaN;
+    this.#lastWindow = undefined;
   }
 
   #window(windowStartMs: number): KeyTable | undefined {

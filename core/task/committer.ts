@@ -37,7 +37,7 @@ export class Committer {
     const facts = {
       committedMs: head.committedMs,
       nowMs: this.#ports.clock.nowMs(),
-      unsavedBytes: state.overlayBytes(),
+      unsavedBytes: state.uncommittedBytes(),
       isRecovering,
     };
     if (decideAnswer(facts, this.#ports.knobs) === 'checkpoint') return this.commit(memory, report);

@@ -169,6 +169,7 @@ export class SliceMemory {
     if (memory === null || switchTo !== null) {
       checkpoint = await restore(this.#plan, head, blobs);
     } else {
+      memory.state.undo();
       checkpoint = await advance(memory.checkpoint, memory.head.delta, head, blobs);
       restored = checkpoint.image !== memory.checkpoint.image;
     }
@@ -287,7 +288,7 @@ export class SliceMemory {
   }
 }
 
-/** True if a memory of `mine`, overlay included, is still right under `current`. */
+/** True if a memory of `mine`, with what it has not committed, is still right under `current`. */
 function isSameEpoch(mine: Head, current: Head): boolean {
   const sameDelta =
     mine.delta === null

@@ -164,7 +164,7 @@ export class SliceTask {
       },
       step: async (memory) => {
         const { head, state } = memory;
-        // An overlay that outlived a lost commit holds what this invocation has folded.
+        // What outlived a lost commit holds what this invocation has folded.
         if (begun?.epoch !== head.epoch) begun = { epoch: head.epoch, position: state.position };
         const { position } = begun;
         if ((await this.#catchUp.closeGap(memory, records, timeLeftMs, report)) === 'lost')
@@ -173,7 +173,7 @@ export class SliceTask {
         for (const record of records) if (comparePositions(record, position) > 0) report.folded++;
         if ((await this.#catchUp.foldAll(memory, records, report)) === 'lost') return 'lost';
         const step = await this.#committer.answer(memory, report);
-        // Not before: what was read to close a gap is gone with an overlay that lost its race.
+        // Not before: what was read to close a gap is undone where it lost its race.
         if (step === 'done') memory.followsSource = true;
         answered = memory.head;
         return step;
@@ -193,8 +193,8 @@ export class SliceTask {
     try {
       await run(report);
     } catch (fault) {
-      // The overlay may be half of a batch, the image half of a delta. Only a replay that ran out of time leaves it whole.
-      if (fault instanceof BehindFault) this.#memory?.state.dropOverlay();
+      // The memory may hold half of a batch, or half of a delta. Only a replay that ran out of time leaves it whole.
+      if (fault instanceof BehindFault) this.#memory?.state.undo();
       else this.#memory = null;
       throw fault;
     } finally {

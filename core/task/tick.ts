@@ -76,7 +76,7 @@ export class Tick {
       const requestsDone = whole.map(({ id }) => id);
       if ((await committer.commit(memory, report, { base: false, requestsDone })) === 'lost') {
         // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
-        memory.state.dropOverlay();
+        memory.state.undo();
         return 'lost';
       }
     }

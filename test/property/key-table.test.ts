@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { compareBytes } from '../../core/bytes.ts';
 import { hashKey, KeyTable } from '../../core/state/key-table.ts';
 
 // Few bytes, so that keys are prefixes of each other; hashes of a few bits, so that many share their place.
 const anyKey = fc.uint8Array({ maxLength: 5, max: 3 });
 const anyHash = (bits: number) => (key: Uint8Array) => hashKey(key) & (2 ** bits - 1);
+
+const listOf = (table: KeyTable) =>
+  Array.from({ length: table.size }, (_, ordinal) => [
+    table.keyAt(ordinal).join(),
+    table.slotAt(ordinal),
+  ]);
 
 describe('a table of keys', () => {
   it('finds what a Map finds, keeps the order in which keys came, and gives their bytes back', () => {
@@ -16,20 +23,63 @@ describe('a table of keys', () => {
           const table = new KeyTable();
           const model = new Map<string, number>();
           for (const [index, key] of keys.entries()) {
-            const slot = index * 7;
-            const known = model.get(key.join());
-            expect(table.find(key, key.length, hashOf(key))).toBe(known ?? -1);
-            if (known !== undefined) continue;
-            model.set(key.join(), slot);
-            table.add(key, key.length, hashOf(key), slot);
+            const known = [...model.keys()].indexOf(key.join());
+            expect(table.find(key, key.length, hashOf(key))).toBe(known);
+            if (known >= 0) continue;
+            expect(table.add(key, key.length, hashOf(key), index * 7)).toBe(model.size);
+            model.set(key.join(), index * 7);
           }
-          expect(table.size).toBe(model.size);
-          const listed = Array.from({ length: table.size }, (_, ordinal) => {
-            return [table.keyAt(ordinal).join(), table.slotAt(ordinal)];
-          });
-          expect(listed).toEqual([...model]);
+          expect(listOf(table)).toEqual([...model]);
         },
       ),
+    );
+  });
+
+  it('is what it was at its last commit once the keys that came since are undone', () => {
+    const anyStep = fc.oneof(
+      { weight: 8, arbitrary: anyKey },
+      { weight: 1, arbitrary: fc.constantFrom('commit' as const, 'undo' as const) },
+    );
+    fc.assert(
+      fc.property(fc.array(anyStep, { maxLength: 200 }), fc.boolean(), (steps, isCrowded) => {
+        const hashOf = isCrowded ? anyHash(2) : hashKey;
+        const table = new KeyTable();
+        let committed: (string | number)[][] = [];
+        let touched: string[] = [];
+        for (const [index, step] of steps.entries()) {
+          if (step === 'undo') {
+            const left: number[] = [];
+            const expected = listOf(table)
+              .slice(committed.length)
+              .map(([, slot]) => slot);
+            table.undo((slot) => left.push(slot));
+            expect(left.reverse()).toEqual(expected);
+            expect(listOf(table)).toEqual(committed);
+          } else if (step === 'commit') {
+            table.commit();
+            committed = listOf(table);
+          } else {
+            const known = table.find(step, step.length, hashOf(step));
+            const ordinal = known < 0 ? table.add(step, step.length, hashOf(step), index) : known;
+            expect(table.isNew(ordinal)).toBe(ordinal >= committed.length);
+            expect(table.touch(ordinal)).toBe(!touched.includes(step.join()));
+            if (!touched.includes(step.join())) touched.push(step.join());
+          }
+          if (typeof step === 'string') touched = [];
+          const found = [...table.touched()].map((ordinal) => table.keyAt(ordinal).join());
+          expect(found).toEqual(touched);
+        }
+      }),
+    );
+  });
+
+  it('orders keys as their bytes do', () => {
+    fc.assert(
+      fc.property(anyKey, anyKey, (a, b) => {
+        const table = new KeyTable();
+        for (const key of [a, b]) table.add(key, key.length, hashKey(key), 0);
+        expect(Math.sign(table.compare(0, 1))).toBe(Math.sign(compareBytes(a, b)));
+      }),
     );
   });
 
@@ -37,7 +87,7 @@ describe('a table of keys', () => {
     const table = new KeyTable();
     const bytes = Uint8Array.of(1, 2, 3, 4);
     table.add(bytes, 2, hashKey(bytes, 2), 5);
-    expect(table.find(Uint8Array.of(1, 2), 2, hashKey(bytes, 2))).toBe(5);
+    expect(table.find(Uint8Array.of(1, 2), 2, hashKey(bytes, 2))).toBe(0);
     expect(table.find(bytes, 3, hashKey(bytes, 3))).toBe(-1);
     expect(table.find(bytes, 4, hashKey(bytes, 2))).toBe(-1);
   });

@@ -80,7 +80,7 @@ describe('the state of a slice', () => {
           all.owner.fold(records[index] as StreamRecord);
           const cut = cuts[index % cuts.length];
           if (cut === 'drop') {
-            all.owner.dropOverlay();
+            all.owner.undo();
             for (const record of records.slice(committed, index + 1)) all.owner.fold(record);
           }
           if (cut !== 'commit' && cut !== 'base') continue;
@@ -127,7 +127,7 @@ describe('the state of a slice', () => {
     );
   });
 
-  it('is what it was before, once an overlay is dropped', () => {
+  it('is what it was before, once what was folded is undone', () => {
     fc.assert(
       fc.property(anySeed, fc.nat({ max: LENGTH }), (seed, cut) => {
         const records = randomLog(LENGTH, seed).map(toStreamRecord);
@@ -140,8 +140,8 @@ describe('the state of a slice', () => {
         const idle = hex(state.encodeDelta());
         for (const record of records.slice(cut)) state.fold(record);
         state.encodeDelta();
+        state.undo();
         expect(hex(state.image.encode())).toBe(image);
-        state.dropOverlay();
         expect(hex(state.encodeBase())).toBe(image);
         expect(hex(state.encodeDelta())).toBe(idle);
         expect(mergedText(smallPlan, state.closedSinceBase())).toEqual(closed);

@@ -70,7 +70,7 @@ function corrected(committed: boolean): SliceState {
 const BACK = recordAt(1, event(2, 2_000));
 
 describe.each([
-  ['whose entries are in the overlay', false],
+  ['whose entries are not committed', false],
   ['whose entries are closed ones of the image', true],
 ])('a record that was quarantined as a whole, %s', (_, committed) => {
   it('folds into every view that selects it, whatever their policy for late ones', () => {
@@ -117,7 +117,7 @@ describe.each([
     const state = corrected(committed);
     if (!committed) state.commit();
     state.redrive(BACK, []);
-    state.dropOverlay();
+    state.undo();
     expect(state.progress.counts).toMatchObject({ folded: 2, quarantined: 1 });
     expect(state.redrive(BACK, [])).toEqual({ outcome: 'redriven' });
   });

@@ -67,11 +67,11 @@ describe('the keyed state', () => {
   it('counts what lies in the quarantine of an epoch that is not committed', () => {
     const state = foldAll(plan, [{ t: 1 }]);
     state.fold(recordAt(1, 'x'));
-    state.dropOverlay();
+    state.undo();
     const before = state.heapBytes();
     state.fold(recordAt(2, 'x'.repeat(100_000)));
     expect(state.heapBytes()).toBeGreaterThan(before + 100_000);
-    state.dropOverlay();
+    state.undo();
     expect(state.heapBytes()).toBe(before);
   });
 

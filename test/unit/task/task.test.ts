@@ -332,7 +332,7 @@ describe('two owners of one slice', () => {
     expect(await world.answers(head)).toEqual(world.expected(40));
   });
 
-  it('keep the overlay when HEAD moved on by `delivered` only', async () => {
+  it('keep what they folded when HEAD moved on by `delivered` only', async () => {
     const world = new TaskWorld(40);
     const task = world.task();
     await task.deliver(world.records.slice(0, 10), PLENTY);
