@@ -62,13 +62,6 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     '',
   ),
   mutant(
-    'a key that came with what lost its race stays',
-    'wrong state|CorruptStateFault',
-    'core/state/key-table.ts',
-    'while (this.#size > this.#committedSize) {',
-    'while (this.#size < this.#committedSize) {',
-  ),
-  mutant(
     'what lost a race stays beneath what won it',
     'InvariantFault',
     'core/task/slice-memory.ts',
