@@ -8,9 +8,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { unreachable } from '../core/assert.ts';
-import { isJsonObject } from '../core/decode/field-lookup.ts';
-import { parsePlan } from '../core/definition/parse-plan.ts';
+import type { ParsedPlan } from '../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../core/definition/pipeline-json.ts';
+import { parsePipelineText } from '../core/definition/pipeline-text.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { formatProblems, type Problem } from '../core/definition/problem.ts';
 import { planOf } from '../runtime/plan-data.ts';
@@ -59,7 +59,7 @@ export async function loadPipelineFile(path: string, options: LoadOptions = {}):
     const kinds = ['.json', ...SCRIPT_EXTENSIONS].join(', ');
     throw new PipelineFileError(`${path} is not a pipeline file: its name must end in ${kinds}`);
   }
-  const parsed = parsePlan(await readJson(path, absolute));
+  const parsed = await readJson(path, absolute);
   if (parsed.ok) return parsed.plan;
   throw invalid(path, parsed.problems);
 }
@@ -83,20 +83,13 @@ async function checkReadable(path: string, absolute: string): Promise<void> {
   );
 }
 
-async function readJson(path: string, absolute: string): Promise<unknown> {
-  const text = (await readFile(absolute, 'utf8')).replace(/^\uFEFF/, '');
+async function readJson(path: string, absolute: string): Promise<ParsedPlan> {
+  const text = await readFile(absolute, 'utf8');
   try {
-    return withoutReport(JSON.parse(text));
+    return parsePipelineText(text);
   } catch (cause) {
     throw new PipelineFileError(`${path} is not JSON: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** Of what `check --json` prints, the pipeline: its plan's hash, and what was tried and compared, are no part of it. */
-function withoutReport(json: unknown): unknown {
-  if (!isJsonObject(json) || typeof json['hash'] !== 'string') return json;
-  const { hash: _hash, records: _records, change: _change, ...pipeline } = json;
-  return pipeline;
 }
 
 async function evaluate(path: string, absolute: string, options: LoadOptions): Promise<Plan> {

@@ -8,8 +8,9 @@ import * as nodeModule from 'node:module';
 import { dirname, extname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
-import { parsePlan } from '../core/definition/parse-plan.ts';
+import { type ParsedPlan, parsePlan } from '../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../core/definition/pipeline-json.ts';
+import { parsePipelineText } from '../core/definition/pipeline-text.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { planToJson } from '../core/definition/plan-json.ts';
 import { formatProblems } from '../core/definition/problem.ts';
@@ -30,24 +31,23 @@ export function loadPipeline(pipeline: string | PipelineJson | Plan): LoadedPipe
       throw new Error(`pipeline is ${String(pipeline)}: ${expected}, or the pipeline itself`);
     }
     const json = isPlan(pipeline) ? planToJson(pipeline) : pipeline;
-    return { plan: planOf('the pipeline', json), folder: process.cwd() };
+    return { plan: planOf('the pipeline', parsedOf('the pipeline', json)), folder: process.cwd() };
   }
   const absolute = resolve(pipeline);
-  return { plan: planOf(pipeline, readJson(pipeline, absolute)), folder: dirname(absolute) };
+  return { plan: planOf(pipeline, readPlan(pipeline, absolute)), folder: dirname(absolute) };
 }
 
 function isPlan(pipeline: PipelineJson | Plan): pipeline is Plan {
   return 'hash' in pipeline && Array.isArray(pipeline.views);
 }
 
-function planOf(name: string, json: unknown): Plan {
-  const parsed = parsedOf(name, json);
+function planOf(name: string, parsed: ParsedPlan): Plan {
   if (parsed.ok) return parsed.plan;
   throw new Error(formatProblems(name, parsed.problems));
 }
 
 /** A getter of the pipeline's own may throw. */
-function parsedOf(name: string, json: unknown): ReturnType<typeof parsePlan> {
+function parsedOf(name: string, json: unknown): ParsedPlan {
   try {
     return parsePlan(json);
   } catch (cause) {
@@ -55,16 +55,18 @@ function parsedOf(name: string, json: unknown): ReturnType<typeof parsePlan> {
   }
 }
 
-function readJson(path: string, absolute: string): unknown {
+function readPlan(path: string, absolute: string): ParsedPlan {
   const extension = extname(absolute);
-  if (SCRIPT_EXTENSIONS.includes(extension)) return requireDefault(path, absolute);
+  if (SCRIPT_EXTENSIONS.includes(extension)) {
+    return parsedOf(path, requireDefault(path, absolute));
+  }
   if (extension !== '.json') {
     const kinds = ['.json', ...SCRIPT_EXTENSIONS].join(', ');
     throw new Error(`${path} is not a pipeline file: its name must end in ${kinds}`);
   }
-  const text = readText(path, absolute).replace(/^\uFEFF/, '');
+  const text = readText(path, absolute);
   try {
-    return JSON.parse(text);
+    return parsePipelineText(text);
   } catch (cause) {
     throw new Error(`${path} is not JSON: ${messageOf(cause)}`, { cause });
   }

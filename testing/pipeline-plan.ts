@@ -3,6 +3,7 @@
  */
 import { parsePlan } from '../core/definition/parse-plan.ts';
 import type { PipelineJson } from '../core/definition/pipeline-json.ts';
+import { parsePipelineText } from '../core/definition/pipeline-text.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { formatProblems, type Problem } from '../core/definition/problem.ts';
 
@@ -22,7 +23,7 @@ export class InvalidPipeline extends Error {
 
 export function planOfPipeline(input: PipelineInput): Plan {
   if (isPlan(input)) return input;
-  const parsed = parsePlan(typeof input === 'string' ? JSON.parse(input) : input);
+  const parsed = typeof input === 'string' ? parsePipelineText(input) : parsePlan(input);
   if (parsed.ok) return parsed.plan;
   throw new InvalidPipeline(parsed.problems);
 }

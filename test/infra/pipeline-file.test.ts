@@ -71,6 +71,7 @@ describe('a file that is no pipeline is named, with what to do', () => {
   it.each([
     ['orders.toml', '', ['is not a pipeline file: its name must end in .json, .ts']],
     ['orders.json', '{', ['is not JSON']],
+    ['orders.json', '{"name":"a",\n"name":"b"}', ['"name" in line 2, and in line 1 already']],
     ['orders.ts', 'export const orders = 1;', ['has no default export (it exports orders)']],
     ['orders.mjs', '', ['has no default export', 'export default pipeline({ … })']],
     ['orders.mjs', 'export default Promise.resolve({})', ['is a promise', 'CDK does not wait']],

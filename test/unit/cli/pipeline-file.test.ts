@@ -53,6 +53,8 @@ const FILES: Record<string, string> = {
   'other/tidemark.config.js': PLAIN_MODULE,
   'pipeline.json': '\uFEFF{"name":"json","views":{"v":{"aggregates":{"n":{"count":"*"}}}}}',
   'broken.json': '{"name": ',
+  'twice.json':
+    '{"name":"twice","views":{\n"v":{"aggregates":{"n":{"count":"*"}}},\n"v":{"aggregates":{"m":{"count":"*"}}}}}',
   'broken.ts': 'export default {\n  name: "a",,\n};\n',
   'broken.js': 'export default {\n  name: "a",,\n};\n',
   'enum.ts': 'enum Kind { A }\nexport default Kind;\n',
@@ -282,6 +284,7 @@ describe('a pipeline file that cannot be used', () => {
       /^pipeline\.yaml is not a pipeline file: its name must end in \.json, \.ts, /,
     ],
     ['broken.json', /^broken\.json is not JSON: /],
+    ['twice.json', /^twice\.json is not a valid pipeline .*"v" in line 3, and in line 2 already/s],
     [
       'broken.ts',
       /^broken\.ts could not be loaded:\n\n {2}.*broken\.ts:2\n(.*\n)* {4}name: "a",,\n(.*\n)* {2}SyntaxError: /,
