@@ -2,6 +2,7 @@
  * What `tidemark dev` says: lines for a person, or one JSON object a line for a program.
  */
 import { describeFate } from '../core/definition/view-fate.ts';
+import { describeEndedRollbacks } from '../core/task/kept-plans.ts';
 import type { PlanChange } from '../core/task/plan-activation.ts';
 import type { RuntimeEvent } from '../runtime/runtime-event.ts';
 import { countText } from './count-text.ts';
@@ -96,13 +97,15 @@ function describeChange({
   differences,
   views,
   policies,
+  endedRollbacks,
 }: PlanChange): string {
+  const ended = describeEndedRollbacks(endedRollbacks);
   const from = `plan ${ordinal} (${hash.slice(0, 8)}) takes the place of ${previousHash.slice(0, 8)}`;
   return [
     `the pipeline changed: ${from}`,
     ...differences.map((line) => `  ${line}`),
     'what becomes of its views:',
-    ...[...views.map(describeFate), ...policies].map((line) => `  ${line}`),
+    ...[...views.map(describeFate), ...policies, ...ended].map((line) => `  ${line}`),
   ].join('\n');
 }
 

@@ -11,7 +11,8 @@ import {
   type ViewFate,
   viewFates,
 } from '../core/definition/view-fate.ts';
-import { readActivePlan } from './active-plan.ts';
+import { describeEndedRollbacks, isRollback, rollbacksEndedBy } from '../core/task/kept-plans.ts';
+import { readActivePlan, readHeads } from './active-plan.ts';
 
 type PlanComparison =
   | { readonly failure: string }
@@ -22,10 +23,16 @@ type PlanComparison =
       readonly differences: readonly string[];
       readonly views: readonly ViewFate[];
       readonly policies: readonly string[];
+      /** As of `PlanChange`. */
+      readonly endedRollbacks: readonly string[];
     };
 
 /** What differs from the plan that the folder runs by, and what that costs; `failure` where it cannot be read, `refusal` where it is another pipeline's. Null where the folder has no plan yet, or runs by this one. */
-export function compareWithActive(plan: Plan, dataFolder: string): PlanComparison | null {
+export function compareWithActive(
+  plan: Plan,
+  dataFolder: string,
+  nowMs: number,
+): PlanComparison | null {
   try {
     const active = readActivePlan(dataFolder);
     if (active === null || active.hash === plan.hash) return null;
@@ -36,11 +43,14 @@ export function compareWithActive(plan: Plan, dataFolder: string): PlanCompariso
       ({ name, stream }) => `pipeline '${name}' over stream '${stream}'`,
     );
     if (was !== is) return { refusal: `it has the state of ${was}` };
+    const heads = readHeads(dataFolder);
+    const resumes = isRollback(plan.hash, heads, nowMs);
     return {
       activePlan: { ordinal, hash },
       differences: describeDifference(planToJson(before.plan), planToJson(plan)),
-      views: viewFates(before.plan, plan, false),
-      policies: describePolicies(before.plan, plan),
+      views: viewFates(before.plan, plan, resumes),
+      policies: describePolicies(before.plan, plan, resumes),
+      endedRollbacks: rollbacksEndedBy(plan.hash, heads, nowMs),
     };
   } catch (cause) {
     return { failure: cause instanceof Error ? cause.message : String(cause) };
@@ -56,12 +66,13 @@ export function describeComparison(change: PlanComparison | null, dataFolder: st
       `tidemark dev does not run this pipeline on ${dataFolder}: ${change.refusal}. Give it a data folder of its own with --data`,
     ];
   }
-  const { activePlan, differences, views, policies } = change;
+  const { activePlan, differences, views, policies, endedRollbacks } = change;
+  const ended = describeEndedRollbacks(endedRollbacks);
   return [
     `compared with plan ${activePlan.ordinal} (${activePlan.hash.slice(0, 8)}), which ${dataFolder} runs by:`,
     ...differences.map((line) => `  ${line}`),
     'what would become of its views:',
-    ...[...views.map(describeFate), ...policies].map((line) => `  ${line}`),
-    'a plan that was left less than 24 h ago and comes back exactly as it was loses nothing of what ends here',
+    ...[...views.map(describeFate), ...policies, ...ended].map((line) => `  ${line}`),
+    `plan ${activePlan.hash.slice(0, 8)} can come back, exactly as it is, without loss: within 24 h, and before any other change`,
   ];
 }

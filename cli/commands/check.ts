@@ -36,7 +36,7 @@ export function checkCommand(): Command {
 
 async function check(options: CheckOptions): Promise<void> {
   const plan = await loadPipelineFile(options.pipeline);
-  const change = compareWithActive(plan, options.data);
+  const change = compareWithActive(plan, options.data, Date.now());
   const trial =
     options.records === undefined ? null : await tryRecords(plan, options.records, options);
   if (options.json) {

@@ -10,7 +10,7 @@ import { columnId, matchViews } from './view-match.ts';
  * - `kept`: its state goes on.
  * - `resumed`: it goes on from where this plan was left; what came since is folded again.
  * - `begins`: it begins at each slice's cursor and is incomplete before.
- * - `left`: it is no part any more; its state is kept so that a rollback goes on from there.
+ * - `left`: it is no part any more; its state is kept so that a rollback goes on from there, until a change to a third plan.
  */
 type Fate = 'kept' | 'resumed' | 'begins' | 'left';
 
@@ -70,7 +70,8 @@ function isNeverWhole(before: Plan, after: Plan, { window }: ViewPlan): boolean 
 
 const NEVER_WHOLE =
   "no window of it is known to be whole, as with time.skew 'none' records before the switch may be of any time: give time.skew a value in this change";
-const ROLLBACK = 'its state is kept for 24 h, so that a rollback goes on from there';
+const ROLLBACK =
+  'its state is kept for 24 h or until the next change, whichever comes first, so that a rollback goes on from there';
 
 /** One line: `by_shop keeps its state; aggregate 'worst' begins at the switch`. */
 export function describeFate(described: ViewFate): string {

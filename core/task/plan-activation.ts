@@ -4,7 +4,6 @@
  */
 import { hasBirths, registryIsLost } from '../checkpoint/beginning.ts';
 import type { Head } from '../checkpoint/head.ts';
-import { decidePrevious } from '../checkpoint/retention.ts';
 import { parsePlan } from '../definition/parse-plan.ts';
 import type { PipelineJson } from '../definition/pipeline-json.ts';
 import type { Plan } from '../definition/plan.ts';
@@ -12,8 +11,8 @@ import { describeDifference } from '../definition/plan-difference.ts';
 import { canonicalJson, planToJson } from '../definition/plan-json.ts';
 import { describePolicies, type ViewFate, viewFates } from '../definition/view-fate.ts';
 import { ConfigurationFault, TransientFault } from '../faults.ts';
-import { DEFAULT_KNOBS } from '../knobs.ts';
 import type { ActivePlan, BlobStore, PlanRegistry } from '../ports.ts';
+import { isRollback, rollbacksEndedBy } from './kept-plans.ts';
 
 export interface Activation {
   readonly ordinal: number;
@@ -30,6 +29,8 @@ export interface PlanChange {
   readonly views: readonly ViewFate[];
   /** A line each; see `describePolicies`. */
   readonly policies: readonly string[];
+  /** Hashes of plans that a rollback could go back to before this change; see `describeEndedRollbacks`. */
+  readonly endedRollbacks: readonly string[];
 }
 
 export interface ActivationContext {
@@ -94,7 +95,8 @@ function planChange(
   { heads, nowMs }: ActivationContext,
 ): PlanChange {
   const { hash } = plan;
-  const common = { ordinal, hash, previousHash: before.hash };
+  const endedRollbacks = rollbacksEndedBy(hash, heads, nowMs);
+  const common = { ordinal, hash, previousHash: before.hash, endedRollbacks };
   const json = JSON.parse(before.pipeline) as PipelineJson;
   const parsed = parsePlan(json);
   // Another version of Tidemark took for a pipeline what this one does not.
@@ -109,12 +111,4 @@ function planChange(
     views: viewFates(parsed.plan, plan, resumes),
     policies: describePolicies(parsed.plan, plan, resumes),
   };
-}
-
-/** True if every slice that has state was left by this plan lately, or still is under it. */
-function isRollback(hash: string, heads: readonly Head[], nowMs: number): boolean {
-  return heads.every((head) => {
-    if (head.planHash === hash || head.epoch === 0) return true;
-    return decidePrevious(head, nowMs, DEFAULT_KNOBS.rollbackGraceMs)?.planHash === hash;
-  });
 }

@@ -124,7 +124,7 @@ function guardViews(
     {
       found: `this change drops the state of ${dropped.join(', ')}:${lines.map((line) => `\n      ${line}`).join('')}`,
       expected: `views and aggregates that stay, or -c ${ALLOW_DROP}=… to allow it`,
-      todo: `-c ${ALLOW_DROP}=${all} goes on. A rollback needs this option too: under the plan as it was less than ${ROLLBACK_HOURS} hours ago slices go on from where it was left, and its views lose nothing. Otherwise they begin anew where the stream is then; to keep the old ones meanwhile, add the change as a view of another name`,
+      todo: `-c ${ALLOW_DROP}=${all} goes on. A rollback needs this option too: under exactly the plan before the last deployed change, less than ${ROLLBACK_HOURS} hours after that change, slices go on from where it was left, and its views lose nothing. Otherwise they begin anew where the stream is then; to keep the old ones meanwhile, add the change as a view of another name`,
     },
   ];
 }

@@ -360,7 +360,7 @@ describe('a change of views', () => {
     expect(message).toContain(change);
     expect(message).toContain(`-c tidemark:allowDrop=${views} goes on`);
     expect(message).toContain(
-      'A rollback needs this option too: under the plan as it was less than 24',
+      'A rollback needs this option too: under exactly the plan before the last deployed change, less than 24',
     );
     expect(lockText(folder)).toBe(lock);
 

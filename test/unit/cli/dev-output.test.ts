@@ -33,6 +33,7 @@ const CHANGE: DevEvent = {
     { view: 'minutes', fate: 'left' },
   ],
   policies: ['time.lateness holds from the switch on'],
+  endedRollbacks: ['c'.repeat(32)],
 };
 const failure = { name: 'HeldFault', message: 'another plan', hint: 'wait', stack: 'at x' };
 
@@ -54,8 +55,9 @@ describe('what tidemark dev says', () => {
         "  shops (it was 'stores') keeps its state",
         '  hours goes on from where it was left, and folds again what came since',
         '  minutes begins where each slice is now, because its window changed, and is incomplete before',
-        '  minutes, as it was: its state is kept for 24 h, so that a rollback goes on from there',
+        '  minutes, as it was: its state is kept for 24 h or until the next change, whichever comes first, so that a rollback goes on from there',
         '  time.lateness holds from the switch on',
+        '  the state that was kept for a rollback to plan cccccccc, which was left less than 24 h ago, ends with this change: only the state of the plan before is kept. If that plan comes back later, it is a change like any other',
       ].join('\n'),
     ],
     [

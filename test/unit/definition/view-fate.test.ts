@@ -27,7 +27,8 @@ function planOf(changes: object): Plan {
 const before = planOf({});
 const other = (changes: object) => ({ views: { always, hourly: { ...hourly, ...changes } } });
 const KEPT = 'always keeps its state';
-const ROLLBACK = 'its state is kept for 24 h, so that a rollback goes on from there';
+const ROLLBACK =
+  'its state is kept for 24 h or until the next change, whichever comes first, so that a rollback goes on from there';
 const begins = (why: string) =>
   `hourly begins where each slice is now, because ${why} changed, and is incomplete before`;
 const LEFT = `hourly, as it was: ${ROLLBACK}`;

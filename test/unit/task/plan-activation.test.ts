@@ -89,13 +89,30 @@ describe('activatePlan', () => {
         { view: 'total', fate: 'left' },
       ],
       policies: [],
+      endedRollbacks: [],
     });
+  });
+
+  it.each([
+    ['a slice left another lately', [head(AFTER.hash, leftAt(NOW_MS - HOUR_MS))], [BEFORE.hash]],
+    ['one of several did', [head(AFTER.hash), head(AFTER.hash, leftAt(NOW_MS))], [BEFORE.hash]],
+    ['it is a day ago', [head(AFTER.hash, leftAt(NOW_MS - 24 * HOUR_MS))], []],
+    ['no slice has gone over to the plan between', [head(BEFORE.hash)], []],
+  ] as const)('names the rollbacks that end with the change: where %s', async (_, heads, ended) => {
+    const third = planOf({ by_shop: orders });
+    const { change } = await activatePlan(third, await world(AFTER, heads));
+
+    expect(change?.endedRollbacks).toEqual(ended);
+    const { change: back } = await activatePlan(BEFORE, await world(AFTER, heads));
+    expect(back?.endedRollbacks).toEqual([]);
   });
 
   it.each([
     ['every slice left it lately', [head(AFTER.hash, leftAt(NOW_MS - HOUR_MS))], 'resumed'],
     ['a slice has not left it yet', [head(BEFORE.hash)], 'resumed'],
-    ['a slice has no state', [head(AFTER.hash, { epoch: 0 })], 'resumed'],
+    ['a slice has no state', [head(BEFORE.hash), head(AFTER.hash, { epoch: 0 })], 'resumed'],
+    ['no slice has state', [head(AFTER.hash, { epoch: 0 })], 'begins'],
+    ['there is no slice', [], 'begins'],
     ['a slice left it a day ago', [head(AFTER.hash, leftAt(NOW_MS - 24 * HOUR_MS))], 'begins'],
     ['a slice began after it', [head(BEFORE.hash), head(AFTER.hash)], 'begins'],
   ] as const)('takes a plan back: where %s its views are %s', async (_, heads, fate) => {

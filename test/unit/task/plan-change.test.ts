@@ -5,10 +5,14 @@ import type { PreviousPlan } from '../../../core/checkpoint/head.ts';
 import { parseBlobKey } from '../../../core/checkpoint/names.ts';
 import { load, restore } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
+import { parsePlan } from '../../../core/definition/parse-plan.ts';
+import type { Plan } from '../../../core/definition/plan.ts';
+import { planToJson } from '../../../core/definition/plan-json.ts';
 import { HeldFault } from '../../../core/faults.ts';
 import type { StreamRecord } from '../../../core/ports.ts';
 import { SliceImage } from '../../../core/state/slice-image.ts';
 import { SliceState } from '../../../core/state/slice-state.ts';
+import { isRollback, rollbacksEndedBy } from '../../../core/task/kept-plans.ts';
 import { decidePlan } from '../../../core/task/plan-change.ts';
 import { laterPlan, SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
 import { emptyState } from '../state/fold-fixture.ts';
@@ -17,6 +21,14 @@ import { PLENTY, TaskWorld, textOf } from './task-fixture.ts';
 const LATER = { plan: laterPlan };
 const GRACE_MS = 60_000;
 const KNOBS = { rollbackGraceMs: GRACE_MS };
+
+/** The same views, and windows that stay open for longer. */
+function patientPlan(plan: Plan): Plan {
+  const { time, ...rest } = planToJson(plan);
+  const parsed = parsePlan({ ...rest, time: { ...time, lateness: '30s' } });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.plan;
+}
 
 /** 20 records under the first plan; then the later one is active. */
 async function begun(knobs = {}): Promise<TaskWorld> {
@@ -273,6 +285,28 @@ describe('a rollback', () => {
     await world.activate(smallPlan);
     expect(await world.task().deliver(world.batch(45, 50), PLENTY)).toMatchObject({ rewoundTo: 4 });
     expect(await world.answers(await world.head())).toEqual(world.expected(50));
+  });
+
+  it('ends with a change to a third plan, which says so, also where only a policy changes', async () => {
+    const world = await begun();
+    const task = world.task({}, LATER);
+    for (let at = 20; at < 40; at += 5) await task.deliver(world.batch(at, at + 5), PLENTY);
+    const patient = patientPlan(laterPlan);
+    const ends = async (plan: Plan) =>
+      rollbacksEndedBy(plan.hash, [await world.head()], world.clock.nowMs());
+    expect(await ends(patient)).toEqual([smallPlan.hash]);
+    expect(await ends(smallPlan)).toEqual([]);
+
+    await world.activate(patient);
+    await world.task({}, { plan: patient }).deliver(world.batch(40, 45), PLENTY);
+    expect(await ends(smallPlan)).toEqual([laterPlan.hash]);
+    expect(isRollback(laterPlan.hash, [await world.head()], world.clock.nowMs())).toBe(true);
+    await world.activate(smallPlan);
+    const back = await world.task().deliver(world.batch(45, 50), PLENTY);
+    expect(back.rewoundTo).toBeNull();
+    const { image } = await load(smallPlan, await world.head(), world.blobs);
+    const dropped = smallPlan.views.findIndex(({ name }) => name === 'dropped');
+    expect(image.lives[dropped]?.columns[0]?.coveredFromMs).toBeGreaterThan(0);
   });
 
   it('replays what was delivered meanwhile, saved or not', async () => {
