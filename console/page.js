@@ -100,7 +100,9 @@ function fillOrders() {
   if (count !== undefined) element('order').value = count;
 }
 
-function showStatus({ pipeline, records, partlyQuarantined, watermark, waiting, listed, slices }) {
+function showStatus(status) {
+  const { pipeline, records, watermark, waiting, listed, slices } = status;
+  const { partlyQuarantined, partlyDropped, pastDedupe } = status;
   document.title = `${pipeline} · Tidemark`;
   element('pipeline').textContent = pipeline;
   const total = Object.values(records).reduce((sum, count) => sum + count, 0);
@@ -115,6 +117,10 @@ function showStatus({ pipeline, records, partlyQuarantined, watermark, waiting, 
     ...(partlyQuarantined > 0
       ? [['folded, and late for some views', numberText(partlyQuarantined), 'warn']]
       : []),
+    ...(partlyDropped > 0
+      ? [['folded, and dropped by some views', numberText(partlyDropped), 'warn']]
+      : []),
+    ...(pastDedupe > 0 ? [['too old for dedupe', numberText(pastDedupe), 'warn']] : []),
     ['behind', duration(Math.max(0, ...behind))],
     ['watermark', time(watermark)],
     ...(listed === false ? [['shards of the stream', 'not known', 'warn']] : []),

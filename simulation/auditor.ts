@@ -265,8 +265,10 @@ export class Auditor {
     const counts = countsText(head.counts);
     const expectedCounts = countsText(recount.counts);
     if (counts !== expectedCounts) return `${counts}, expected ${expectedCounts}`;
-    if (head.partlyQuarantined !== recount.partlyQuarantined) {
-      return `${head.partlyQuarantined} partly quarantined, expected ${recount.partlyQuarantined}`;
+    for (const name of ['partlyQuarantined', 'partlyDropped', 'pastDedupe'] as const) {
+      if (head[name] !== recount[name]) {
+        return `${name} is ${head[name]}, expected ${recount[name]}`;
+      }
     }
     const plan = this.#plans.get(head.planHash) as Plan;
     const checkpoint = await restore(plan, head, this.#stores.blobs);

@@ -39,6 +39,10 @@ export interface ShardRecount {
   readonly counts: RecordCounts;
   /** Records that wait in the quarantine for some views while others have folded them. */
   readonly partlyQuarantined: number;
+  /** Records that some views have folded and others dropped as late. */
+  readonly partlyDropped: number;
+  /** Records that were folded and whose ids would not have been known any more. */
+  readonly pastDedupe: number;
   /** Every record that was ever quarantined, by `recordId`: why. Redriven ones stay listed. */
   readonly quarantined: Map<string, string>;
   /** What became of records that were brought back, by `recordId`; one that is still bad is `quarantined`. */
@@ -155,6 +159,8 @@ class Recount implements ShardRecount {
     heartbeats: 0,
   };
   partlyQuarantined = 0;
+  partlyDropped = 0;
+  pastDedupe = 0;
   readonly quarantined = new Map<string, string>();
   readonly redriven = new Map<string, RecordClass>();
   #views: RecountViews;
@@ -259,7 +265,13 @@ class Recount implements ShardRecount {
     const taking = selecting.filter((view) => view.late === 'update' || !lateFor.includes(view));
     const aside = lateFor.filter((view) => view.late === 'side');
     for (const view of taking) this.#put(view, record);
-    if (taking.length > 0) this.#keepId(record);
+    if (taking.length > 0) {
+      if (lateFor.some(({ late }) => late === 'drop')) this.partlyDropped++;
+      const { dedupe } = this.#plan;
+      const isPast = dedupe !== null && record.timeMs + dedupe.withinMs <= this.watermarkMs;
+      if (isPast && record.id !== null) this.pastDedupe++;
+      this.#keepId(record);
+    }
     if (aside.length > 0) {
       this.quarantined.set(id, 'late');
       const views = aside.map(({ name }) => this.#views.get(name) as RecountView);
@@ -330,12 +342,11 @@ class Recount implements ShardRecount {
     return windowAt(view.window, this.#calendar, record.timeMs);
   }
 
-  #isKnown({ id }: JudgedRecord): boolean {
+  #isKnown({ id, timeMs }: JudgedRecord): boolean {
     if (id === null) return false;
     const withinMs = this.#plan.dedupe?.withinMs ?? 0;
-    return (
-      (this.#idCountedFromMs.get(id) ?? Number.NEGATIVE_INFINITY) + withinMs > this.watermarkMs
-    );
+    const endMs = (this.#idCountedFromMs.get(id) ?? Number.NEGATIVE_INFINITY) + withinMs;
+    return endMs > this.watermarkMs && endMs > timeMs;
   }
 
   #keepId({ id, timeMs }: JudgedRecord): void {

@@ -103,6 +103,7 @@ const BAD_BYTES: readonly Uint8Array[] = [
   new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]),
   encodeText('{"id":1,"type":"sale"}'),
 ];
+const IDS_BEFORE_REUSE = 10;
 const KNOWN_MAX = 20;
 
 /** A new generator, for one run. */
@@ -114,7 +115,10 @@ export function smallRecords(): RecordGenerator {
     if (random.chance(0.05)) return { partitionKey, data: random.pick(BAD_BYTES) };
     // The same record under another key goes to another shard, where its id is new.
     if (random.chance(0.05) && sent.length > 0) return random.pick(sent);
-    const data = encodeText(JSON.stringify(drawEvent(nextId++, random, nowMs)));
+    // Some producers count their records anew each day, say: an id that another record had.
+    const isReused = random.chance(0.03) && nextId > IDS_BEFORE_REUSE;
+    const id = isReused ? 1 + random.below(nextId - 1) : nextId++;
+    const data = encodeText(JSON.stringify(drawEvent(id, random, nowMs)));
     sent.push({ partitionKey, data });
     if (sent.length > KNOWN_MAX) sent.shift();
     return { partitionKey, data };

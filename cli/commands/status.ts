@@ -11,6 +11,8 @@ export interface Status {
   readonly plan: { readonly ordinal: number; readonly hash: string };
   readonly records: Readonly<Record<string, number>>;
   readonly partlyQuarantined: number;
+  readonly partlyDropped: number;
+  readonly pastDedupe: number;
   readonly watermark: string | null;
   readonly exempt?: readonly string[];
   readonly waiting?: readonly string[];
@@ -71,8 +73,20 @@ export function describeStatus(status: Status): string {
   ].join('\n');
 }
 
-function remarks({ partlyQuarantined, exempt, waiting, listed, streamFault }: Status): string[] {
+function remarks(status: Status): string[] {
+  const { partlyQuarantined, partlyDropped, pastDedupe } = status;
+  const { exempt, waiting, listed, streamFault } = status;
   const lines: string[] = [];
+  if (partlyDropped > 0) {
+    lines.push(
+      `${numberText(partlyDropped)} of the folded records were late for some views, which dropped them`,
+    );
+  }
+  if (pastDedupe > 0) {
+    lines.push(
+      `${numberText(pastDedupe)} of the folded records were older than dedupe.within when they came: those that were sent before count twice`,
+    );
+  }
   if (partlyQuarantined > 0) {
     lines.push(
       `${numberText(partlyQuarantined)} of the folded records were late for some views, which did not take them: for these views they were quarantined`,

@@ -72,6 +72,8 @@ export interface Head {
   readonly counts: Readonly<RecordCounts>;
   /** See `FoldProgress`. */
   readonly partlyQuarantined: number;
+  readonly partlyDropped: number;
+  readonly pastDedupe: number;
   readonly entryCount: number;
   /** Bytes that a restore reads: base and chain. */
   readonly stateBytes: number;
@@ -118,7 +120,13 @@ export function parseHead(item: HeadItem): Head {
 /** What HEAD says of the fold that its epoch holds. */
 export type Standing = Pick<
   Head,
-  'cursor' | 'watermarkMs' | 'digest' | 'counts' | 'partlyQuarantined'
+  | 'cursor'
+  | 'watermarkMs'
+  | 'digest'
+  | 'counts'
+  | 'partlyQuarantined'
+  | 'partlyDropped'
+  | 'pastDedupe'
 >;
 
 export function standingOf({
@@ -127,6 +135,8 @@ export function standingOf({
   digest,
   counts,
   partlyQuarantined,
+  partlyDropped,
+  pastDedupe,
 }: FoldProgress): Standing {
   return {
     cursor: position,
@@ -134,6 +144,8 @@ export function standingOf({
     digest: digest.copy(),
     counts: { ...counts },
     partlyQuarantined,
+    partlyDropped,
+    pastDedupe,
   };
 }
 
@@ -149,6 +161,11 @@ function assertHead(head: Head): void {
     head.partlyQuarantined <= head.counts.folded,
     'what-is-quarantined-in-part-is-folded',
     () => `${head.partlyQuarantined} of ${head.counts.folded}`,
+  );
+  assert(
+    Math.max(head.partlyDropped, head.pastDedupe) <= head.counts.folded,
+    'what-is-dropped-in-part-or-past-dedupe-is-folded',
+    () => `${head.partlyDropped} and ${head.pastDedupe} of ${head.counts.folded}`,
   );
   assert((head.epoch === 0) === (head.delta === null), 'an-epoch-has-a-delta');
   assert(head.delta === null || head.delta.epoch === head.epoch, 'head-names-its-own-delta');
@@ -199,6 +216,8 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   head.digest.encode(writer);
   encodeCounts(head.counts, writer);
   writer.varint(head.partlyQuarantined);
+  writer.varint(head.partlyDropped);
+  writer.varint(head.pastDedupe);
   for (const number of [head.entryCount, head.stateBytes, head.chainLength, head.chainBytes]) {
     writer.varint(number);
   }
@@ -243,6 +262,8 @@ function decodeHead(reader: ByteReader): Head {
     digest: Digest.decode(reader),
     counts: decodeCounts(reader),
     partlyQuarantined: reader.varint(),
+    partlyDropped: reader.varint(),
+    pastDedupe: reader.varint(),
     entryCount: reader.varint(),
     stateBytes: reader.varint(),
     chainLength: reader.varint(),

@@ -46,6 +46,8 @@ export function firstHead(
     digest: new Digest(),
     counts: noRecords(),
     partlyQuarantined: 0,
+    partlyDropped: 0,
+    pastDedupe: 0,
     entryCount: 0,
     stateBytes: 0,
     chainLength: 0,

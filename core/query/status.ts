@@ -29,6 +29,10 @@ export interface PipelineStatus {
   readonly records: Readonly<RecordCounts>;
   /** Of the folded ones: how many wait in the quarantine too, as late for some views while others took them. */
   readonly partlyQuarantined: number;
+  /** Of the folded ones: how many some views dropped as late while others took them. */
+  readonly partlyDropped: number;
+  /** Of the folded ones: how many came so late that their ids were kept no more. Sent before, they count twice. */
+  readonly pastDedupe: number;
   readonly digest: string;
   /** The pipeline's: times of answers are written in it, and times without offset are read in it. */
   readonly zone: string;
@@ -108,7 +112,9 @@ export async function pipelineStatus(
     pipeline: plan.name,
     plan: { ordinal: Math.max(0, ...heads.map(({ planOrdinal }) => planOrdinal)), hash: plan.hash },
     records: counts,
-    partlyQuarantined: heads.reduce((sum, head) => sum + head.partlyQuarantined, 0),
+    partlyQuarantined: sumOf(heads, 'partlyQuarantined'),
+    partlyDropped: sumOf(heads, 'partlyDropped'),
+    pastDedupe: sumOf(heads, 'pastDedupe'),
     digest: digest.value().sum,
     zone: plan.zone,
     watermark: isKnown ? isoOf(watermarkOf(heads), zone) : null,
@@ -134,6 +140,13 @@ async function idleSlices(heads: readonly Head[], idleShards: IdleShards) {
       .map(sliceIdOf)
       .sort();
   return { exempt: idsOf(false), waiting: idsOf(true), isListed: listing.shardIds !== null, fault };
+}
+
+function sumOf(
+  heads: readonly Head[],
+  count: 'partlyQuarantined' | 'partlyDropped' | 'pastDedupe',
+): number {
+  return heads.reduce((sum, head) => sum + head[count], 0);
 }
 
 async function standings(

@@ -33,6 +33,7 @@ export class RecordFold {
   readonly #plan: Plan;
   readonly #check: RecordCheck;
   readonly #digestSeed: number;
+  readonly #withinMs: number;
   /** Of the record that was judged last. */
   readonly #fields: RecordFields;
   readonly #dedupeId = new Uint32Array(4);
@@ -42,6 +43,7 @@ export class RecordFold {
     this.#plan = plan;
     this.#check = new RecordCheck(plan, decoder);
     this.#digestSeed = digestSeed(shardId);
+    this.#withinMs = plan.dedupe?.withinMs ?? 0;
     this.#fields = this.#check.fields;
   }
 
@@ -79,7 +81,7 @@ export class RecordFold {
     const timeMs = this.#fields.timeMs ?? record.arrivalMs;
     const { progress } = since;
     // Asked in any case: it hashes the id that is kept below.
-    const isKnown = this.#isDuplicate(image, since);
+    const isKnown = this.#isDuplicate(timeMs, image, since);
     // One that a view has folded before left its own id.
     const isDuplicate = counted && isKnown;
     let outcome: RecordClass = isDuplicate ? 'duplicates' : 'unmatched';
@@ -134,9 +136,10 @@ export class RecordFold {
   #foldSound(record: StreamRecord, image: SliceImage, since: Uncommitted): RecordClass {
     const { progress } = since;
     const timeMs = this.#fields.timeMs ?? record.arrivalMs;
-    if (this.#isDuplicate(image, since)) return 'duplicates';
+    if (this.#isDuplicate(timeMs, image, since)) return 'duplicates';
     let folded = false;
     let matched = false;
+    let isDropped = false;
     const lateViews: number[] = [];
     for (let index = 0; index < this.#plan.views.length; index++) {
       const view = this.#plan.views[index] as ViewPlan;
@@ -151,9 +154,16 @@ export class RecordFold {
         this.#foldLate(index, startMs, since);
         folded = true;
       } else if (view.late === 'side') lateViews.push(index);
-      else progress.lateDrops++;
+      else {
+        progress.lateDrops++;
+        isDropped = true;
+      }
     }
-    if (folded) this.#keepId(timeMs, since);
+    if (folded) {
+      this.#keepId(timeMs, since);
+      if (isDropped) progress.partlyDropped++;
+      if (this.#fields.dedupeId !== null && timeMs <= this.#expiredMs(since)) progress.pastDedupe++;
+    }
     progress.newestMs = Math.max(progress.newestMs, timeMs);
     progress.watermarkMs = Math.max(progress.watermarkMs, timeMs - this.#plan.latenessMs);
     if (lateViews.length > 0) {
@@ -202,11 +212,12 @@ export class RecordFold {
     }
   }
 
-  #isDuplicate(image: SliceImage, since: Uncommitted): boolean {
+  /** An id is known for `within` of event time, by the watermark or by the record's own time: whichever is later. */
+  #isDuplicate(timeMs: number, image: SliceImage, since: Uncommitted): boolean {
     const { dedupeId } = this.#fields;
     if (dedupeId === null) return false;
     hashText(dedupeId, this.#dedupeId);
-    const expiredMs = this.#expiredMs(since);
+    const expiredMs = Math.max(this.#expiredMs(since), timeMs - this.#withinMs);
     return (
       since.dedupeIds.has(this.#dedupeId, expiredMs) ||
       image.dedupeIds.has(this.#dedupeId, expiredMs)
@@ -214,7 +225,7 @@ export class RecordFold {
   }
 
   #expiredMs({ progress }: Uncommitted): number {
-    return progress.watermarkMs - (this.#plan.dedupe?.withinMs ?? 0);
+    return progress.watermarkMs - this.#withinMs;
   }
 
   #keepId(timeMs: number, since: Uncommitted): void {

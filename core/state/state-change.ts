@@ -1,7 +1,8 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · late drops · partly quarantined · views · entries of
+ *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · late drops · partly quarantined · partly dropped · past dedupe ·
+ *   views · entries of
  *   each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
@@ -51,6 +52,10 @@ export interface FoldProgress {
   lateDrops: number;
   /** Records that some views folded and that wait in the quarantine as late for others: they count as `folded`. */
   partlyQuarantined: number;
+  /** Records that some view dropped as late and that count as `folded`, since others took them. */
+  partlyDropped: number;
+  /** Folded records so old when they came that their ids are kept no more: sent before, they count twice. */
+  pastDedupe: number;
 }
 
 /** A record that the fold quarantined. */
@@ -198,6 +203,8 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   encodeCounts(progress.counts, writer);
   writer.varint(progress.lateDrops);
   writer.varint(progress.partlyQuarantined);
+  writer.varint(progress.partlyDropped);
+  writer.varint(progress.pastDedupe);
 }
 
 function decodeProgress(reader: ByteReader): FoldProgress {
@@ -213,6 +220,8 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     counts: decodeCounts(reader),
     lateDrops: reader.varint(),
     partlyQuarantined: reader.varint(),
+    partlyDropped: reader.varint(),
+    pastDedupe: reader.varint(),
   };
 }
 
@@ -296,6 +305,8 @@ export function noProgress(plan: Plan): FoldProgress {
     counts: noRecords(),
     lateDrops: 0,
     partlyQuarantined: 0,
+    partlyDropped: 0,
+    pastDedupe: 0,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Faults of the protocol and its state: how HEAD, deltas, bases and runs are written, found and kept, and what is folded.
  */
-import { IDS_THAT_EXPIRED } from '../sim/fixed-scenarios.ts';
+import { IDS_THAT_EXPIRED, IDS_USED_AGAIN } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 export const PROTOCOL_MUTANTS: readonly Mutant[] = [
@@ -266,6 +266,16 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'if (a.hash !== b.hash) return 0;',
     'if (a.hash !== b.hash || a.columns.length !== b.columns.length || a.name !== b.name) return 0;',
   ),
+  {
+    ...mutant(
+      'an id is known whatever the time of the record that has it too',
+      'wrong state',
+      'core/state/fold.ts',
+      'const expiredMs = Math.max(this.#expiredMs(since), timeMs - this.#withinMs);',
+      'const expiredMs = this.#expiredMs(since);',
+    ),
+    scenario: IDS_USED_AGAIN,
+  },
   {
     ...mutant(
       'ids that expired before dedupe.within grew are known again',

@@ -240,6 +240,16 @@ export const CONTENTION: Partial<Scenario> = {
   ]),
 };
 
+/** So slow that ids which are used again are no longer known by then. */
+export const IDS_USED_AGAIN: Partial<Scenario> = {
+  ...SMALL,
+  records: 300,
+  paceMs: 20_000,
+  tickEveryMs: 300_000,
+  knobs: { unsavedAgeMsMax: 0 },
+  incidents: [],
+};
+
 /** Ids are known for a third of the time, then for all of it again, by plans that are no rollbacks; producers send again. */
 export const IDS_THAT_EXPIRED: Partial<Scenario> = {
   ...SMALL,

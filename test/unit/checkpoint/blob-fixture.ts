@@ -57,6 +57,8 @@ export const someHead: Head = {
   digest: new Digest(21, 0x12345678, 0x9abcdef0),
   counts: { folded: 1, duplicates: 2, late: 3, quarantined: 4, unmatched: 5, heartbeats: 6 },
   partlyQuarantined: 1,
+  partlyDropped: 1,
+  pastDedupe: 1,
   entryCount: 300,
   stateBytes: 70_000,
   chainLength: 8,

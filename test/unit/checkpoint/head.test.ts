@@ -130,6 +130,8 @@ describe('HEAD', () => {
     ['cursor-is-at-most-delivered', { delivered: { sequenceNumber: '1', subSequence: 0 } }],
     ['each-record-has-one-class', { digest: new Digest(16) }],
     ['what-is-quarantined-in-part-is-folded', { partlyQuarantined: 2 }],
+    ['what-is-dropped-in-part-or-past-dedupe-is-folded', { partlyDropped: 2 }],
+    ['what-is-dropped-in-part-or-past-dedupe-is-folded', { pastDedupe: 2 }],
     ['an-epoch-has-a-delta', { delta: null }],
     ['head-names-its-own-delta', { delta: blobAt('delta', 16) }],
     ['base-is-not-ahead', { base: blobAt('base', 18), chainLength: -1 }],

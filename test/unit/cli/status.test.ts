@@ -6,6 +6,8 @@ const STATUS: Status = {
   plan: { ordinal: 1, hash: '0123456789abcdef' },
   records: { folded: 1_200, quarantined: 0 },
   partlyQuarantined: 0,
+  partlyDropped: 0,
+  pastDedupe: 0,
   watermark: '2026-11-30T08:00:00.000+01:00',
   slices: [],
 };
@@ -18,6 +20,13 @@ describe('the status for a person', () => {
       'pipeline shop, plan 1 (01234567), watermark 2026-11-30T08:00:00+01:00',
       'records: folded 1,200, quarantined 0',
       expect.stringMatching(/^slice +state/),
+    ]);
+  });
+
+  it('names what some views dropped, and what dedupe could not know', () => {
+    expect(linesOf({ partlyDropped: 2, pastDedupe: 1_500 }).slice(2, 4)).toEqual([
+      '2 of the folded records were late for some views, which dropped them',
+      '1,500 of the folded records were older than dedupe.within when they came: those that were sent before count twice',
     ]);
   });
 

@@ -24,6 +24,8 @@ describe('the status', () => {
       plan: { ordinal: 0, hash: plan.hash },
       records: { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 },
       partlyQuarantined: 0,
+      partlyDropped: 0,
+      pastDedupe: 0,
       digest: '0000000000000000',
       zone: 'UTC',
       watermark: null,

@@ -161,7 +161,7 @@ describe('duplicates', () => {
   const twice = (second: object) => foldAll(plan, [good(1), { ...good(1), ...second }]);
 
   it('fold once, and move neither the watermark nor a window', () => {
-    const state = twice({ t: 900_000 });
+    const state = twice({ t: 159_999 });
     expect(state.progress.counts).toMatchObject({ folded: 1, duplicates: 1 });
     expect(state.progress.watermarkMs).toBe(95_000);
     expect(rowsOf(state)['all']).toEqual({ 'k@0': [1, 1] });
@@ -251,9 +251,65 @@ describe('late records', () => {
     });
     const state = foldAll(mixed, [at('', 1_000), at('', 15_000), at('', 2_000)]);
     expect(state.progress.counts).toMatchObject({ folded: 3, late: 0, quarantined: 0 });
-    expect(state.progress.partlyQuarantined).toBe(1);
+    expect(state.progress).toMatchObject({ partlyQuarantined: 1, partlyDropped: 1 });
     expect(state.quarantined).toHaveLength(1);
     expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
+  });
+});
+
+describe('an id', () => {
+  const dedupe = planOf({
+    name: 'p',
+    time: { field: 't', lateness: '1h', skew: 'none' },
+    dedupe: { id: 'id', within: '1m' },
+    views: { all: { aggregates: AGGREGATES } },
+  });
+  const at = (id: string, t: number) => text({ id, t, n: 1 });
+  const T = 1_700_000_000_000;
+  const HOUR = 3_600_000;
+  const countsAfter = (...records: string[]) => {
+    const { counts, pastDedupe } = foldAll(dedupe, records).progress;
+    return { folded: counts.folded, duplicates: counts.duplicates, pastDedupe };
+  };
+
+  it('is known for dedupe.within of event time, by the time of the record that has it too', () => {
+    const expected = { folded: 1, duplicates: 1, pastDedupe: 0 };
+    expect(countsAfter(at('a', T), at('a', T))).toEqual(expected);
+    expect(countsAfter(at('a', T), at('a', T + 59_999))).toEqual(expected);
+    // The watermark is an hour back, and has not passed the minute yet.
+    expect(countsAfter(at('a', T), at('a', T + 60_000))).toEqual({
+      ...expected,
+      folded: 2,
+      duplicates: 0,
+    });
+  });
+
+  it('that is used again each day counts each day, and lets the watermark go on', () => {
+    const days = Array.from({ length: 20 }, (_, day) =>
+      ['1', '2', '3'].map((id) => [day, id] as const),
+    );
+    const records = days.flat().map(([day, id]) => at(id, T + day * 24 * HOUR));
+    expect(countsAfter(...records)).toEqual({ folded: 60, duplicates: 0, pastDedupe: 0 });
+  });
+
+  it('is not known of a record that is older than that when it comes, which is counted', () => {
+    const late = T + HOUR + 60_000;
+    expect(countsAfter(at('a', T), at('b', late - 1), at('a', T))).toEqual({
+      folded: 2,
+      duplicates: 1,
+      pastDedupe: 0,
+    });
+    expect(countsAfter(at('a', T), at('b', late), at('a', T))).toEqual({
+      folded: 3,
+      duplicates: 0,
+      pastDedupe: 1,
+    });
+    // From then on its id is known again.
+    expect(countsAfter(at('b', late), at('a', T), at('a', T))).toEqual({
+      folded: 2,
+      duplicates: 1,
+      pastDedupe: 1,
+    });
   });
 });
 
