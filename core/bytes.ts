@@ -193,6 +193,11 @@ export class ByteReader {
   }
 
   varint(): number {
+    const first = this.#bytes[this.#offset];
+    if (first !== undefined && first < 0x80) {
+      this.#offset++;
+      return first;
+    }
     let value = 0;
     let scale = 1;
     for (let index = 0; index < 8; index++) {
@@ -223,6 +228,19 @@ export class ByteReader {
 
   bytes(): Uint8Array {
     return this.raw(this.varint());
+  }
+
+  /** Begins bytes whose length stands before them; `endSized` takes what this returns. */
+  beginSized(): number {
+    const length = this.varint();
+    const start = this.#take(length);
+    this.#offset = start;
+    return start + length;
+  }
+
+  /** Throws unless exactly the bytes since `beginSized` were read. */
+  endSized(end: number): void {
+    if (this.#offset !== end) throw corrupt(`${this.#offset - end} bytes more than there are`);
   }
 
   string(): string {

@@ -48,7 +48,7 @@ export interface RunResult {
   readonly timeline: readonly string[];
 }
 
-const EVENTS_MAX = 250_000;
+const EVENTS_MAX = 100_000;
 const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
 

@@ -33,9 +33,9 @@ import {
 import {
   type ColumnLife,
   firstLife,
-  hasColumnsOf,
   isSameColumnLife,
   isSameLife,
+  ownViews,
   type StoredView,
   type ViewLife,
 } from './view-life.ts';
@@ -120,12 +120,16 @@ export class SliceImage {
       views: (stored) => {
         targets = this.#follow(stored, origin);
       },
-      entry: (from, section, windowStartMs, key, accumulators) => {
+      entry: (from, section, windowStartMs, key, ahead) => {
         const target = targets[from] ?? null;
-        if (target === null) return;
+        if (target === null) {
+          ahead.bytes();
+          return;
+        }
         const { view, layout } = target;
-        if (section === 'open') this.#putOpen(view, windowStartMs, key, accumulators, layout);
+        if (section === 'open') this.#readOpen(view, windowStartMs, key, ahead, layout);
         else {
+          const accumulators = ahead.bytes();
           const own = layout === null ? accumulators.slice() : target.rewrite(accumulators, layout);
           this.#pushClosed(view, { windowStartMs, key: key.slice(), accumulators: own });
           if (section === 'closed') closedCount++;
@@ -235,19 +239,24 @@ export class SliceImage {
     this.#closedBytes += closedBytesOf(entry);
   }
 
-  #putOpen(
+  #readOpen(
     view: number,
     windowStartMs: number,
     key: Uint8Array,
-    accumulators: Uint8Array,
+    reader: ByteReader,
     layout: ColumnLayout | null,
   ): void {
     const table = this.tables[view] as ViewTable;
     const hash = hashKey(key);
     let slot = table.find(windowStartMs, key, key.length, hash);
     if (slot < 0) slot = table.insert(windowStartMs, key, key.length, hash);
-    if (layout === null) table.decode(slot, accumulators);
-    else table.decodeAs(slot, accumulators, layout);
+    if (layout !== null) {
+      table.decodeAs(slot, reader.bytes(), layout);
+      return;
+    }
+    const end = reader.beginSized();
+    table.read(slot, reader);
+    reader.endSized(end);
   }
 
   #view(index: number): ViewPlan {
@@ -259,7 +268,7 @@ export class SliceImage {
     stored: readonly StoredView[],
     { foreign, epoch }: ChangeOrigin,
   ): (StoredTarget | null)[] {
-    const matches = foreign ? matchViews(stored, this.views).from : this.#ownViews(stored);
+    const matches = foreign ? matchViews(stored, this.views).from : ownViews(stored, this.views);
     const targets: (StoredTarget | null)[] = stored.map(() => null);
     for (const [index, match] of matches.entries()) {
       const from = stored[match];
@@ -267,21 +276,6 @@ export class SliceImage {
       else targets[match] = this.#followView(index, from, epoch);
     }
     return targets;
-  }
-
-  #ownViews(stored: readonly StoredView[]): readonly number[] {
-    for (const [index, { name, hash }] of stored.entries()) {
-      const view = this.views[index];
-      const isOwn = view !== undefined && view.name === name && view.hash === hash;
-      if (isOwn && hasColumnsOf(view, stored[index] as StoredView)) continue;
-      throw new CorruptStateFault(
-        `the checkpoint has a view '${name}' (${hash.slice(0, 8)}) that its own plan does not have`,
-        { hint: 'run with the pipeline file that wrote this data' },
-      );
-    }
-    if (stored.length === this.views.length) return [...this.views.keys()];
-    const missing = this.views[stored.length] as ViewPlan;
-    throw new CorruptStateFault(`the checkpoint lacks the view '${missing.name}' of its own plan`);
   }
 
   #followView(index: number, from: StoredView, epoch: number): StoredTarget {

@@ -124,13 +124,13 @@ export type EntrySection = 'open' | 'closed' | 'late';
 export interface ChangeVisitor {
   progress(progress: FoldProgress): void;
   views(stored: readonly StoredView[]): void;
-  /** `view` is by index of the stored ones. */
+  /** `view` is by index of the stored ones; `reader` is at the accumulators, with their length, which are to be read. */
   entry(
     view: number,
     section: EntrySection,
     windowStartMs: number,
     key: Uint8Array,
-    accumulators: Uint8Array,
+    reader: ByteReader,
   ): void;
   /** `reader` is at the ids, which are to be read. */
   dedupe(policy: DedupePolicy | null, reader: ByteReader): void;
@@ -248,7 +248,7 @@ function decodeWindow(
   const windowStartMs = reader.signedVarint();
   const entryCount = reader.varint();
   for (let entry = 0; entry < entryCount; entry++) {
-    visitor.entry(view, section, windowStartMs, reader.bytes(), reader.bytes());
+    visitor.entry(view, section, windowStartMs, reader.bytes(), reader);
   }
 }
 

@@ -116,11 +116,30 @@ export function decodeStoredView(reader: ByteReader): StoredView {
 }
 
 /** True if the columns are those of the view, in its order. */
-export function hasColumnsOf(view: ViewPlan, { columns }: StoredView): boolean {
+function hasColumnsOf(view: ViewPlan, { columns }: StoredView): boolean {
   return (
     columns.length === view.columns.length &&
     columns.every((column, index) => {
       return columnId(column) === columnId(view.columns[index] as ColumnPlan);
     })
   );
+}
+
+/** Of each of a plan's views, which of the stored ones it is, where its own plan has written them. */
+export function ownViews(
+  stored: readonly StoredView[],
+  views: readonly ViewPlan[],
+): readonly number[] {
+  for (const [index, from] of stored.entries()) {
+    const view = views[index];
+    const isOwn = view !== undefined && view.name === from.name && view.hash === from.hash;
+    if (isOwn && hasColumnsOf(view, from)) continue;
+    throw new CorruptStateFault(
+      `the checkpoint has a view '${from.name}' (${from.hash.slice(0, 8)}) that its own plan does not have`,
+      { hint: 'run with the pipeline file that wrote this data' },
+    );
+  }
+  if (stored.length === views.length) return [...views.keys()];
+  const missing = views[stored.length] as ViewPlan;
+  throw new CorruptStateFault(`the checkpoint lacks the view '${missing.name}' of its own plan`);
 }

@@ -169,8 +169,13 @@ export class ViewTable {
   /** Replaces a slot by what `encode` wrote. */
   decode(slot: number, accumulators: Uint8Array): void {
     const reader = new ByteReader(accumulators);
-    for (const column of this.#columns) column.decode(slot, reader);
+    this.read(slot, reader);
     reader.end();
+  }
+
+  /** The same, of what comes next in a reader. */
+  read(slot: number, reader: ByteReader): void {
+    for (const column of this.#columns) column.decode(slot, reader);
   }
 
   /** As `decode`, of what a table with other columns wrote. What the layout lacks becomes the identity. */

@@ -140,4 +140,38 @@ describe('compareBytes', () => {
       }
     }
   });
+
+  it.each([1, 5])('refuses bytes of which not exactly as many are read as they say: %i', (read) => {
+    const writer = new ByteWriter();
+    writer.bytes(Uint8Array.of(1, 2, 3));
+    writer.raw(Uint8Array.of(4, 5, 6));
+    const reader = new ByteReader(writer.finish());
+    const end = reader.beginSized();
+    reader.raw(read);
+    expect(() => reader.endSized(end)).toThrow(CorruptStateFault);
+  });
+
+  it('has no sized bytes that go beyond its own', () => {
+    expect(() => new ByteReader(Uint8Array.of(3, 1, 2)).beginSized()).toThrow(CorruptStateFault);
+  });
+
+  it.each([0, 1, 0x7f, 0x80, 300, 20_000])(
+    'writes %i bytes whose length is not known before',
+    (length) => {
+      const body = Uint8Array.from({ length }, (_, index) => index);
+      const writer = new ByteWriter(4);
+      writer.u8(9);
+      const start = writer.beginSized();
+      writer.raw(body);
+      writer.endSized(start);
+      writer.u8(8);
+      const reader = new ByteReader(writer.finish());
+      expect(reader.u8()).toBe(9);
+      const end = reader.beginSized();
+      expect(reader.raw(length)).toEqual(body);
+      reader.endSized(end);
+      expect(reader.u8()).toBe(8);
+      reader.end();
+    },
+  );
 });
