@@ -1,7 +1,6 @@
 import { Command } from 'commander';
-import { formatHours } from '../../core/definition/duration.ts';
 import type { TimeJson } from '../../core/definition/pipeline-json.ts';
-import type { Plan, ViewPlan, WindowPlan } from '../../core/definition/plan.ts';
+import type { Plan, ViewPlan } from '../../core/definition/plan.ts';
 import { planToJson } from '../../core/definition/plan-json.ts';
 import { dataOption, jsonOption, pipelineOption } from '../option-values.ts';
 import { loadPipelineFile } from '../pipeline-file.ts';
@@ -15,6 +14,7 @@ import {
 } from '../record-options.ts';
 import type { RecordTrial } from '../record-trial.ts';
 import { refusalLine } from '../refused-records.ts';
+import { describeWindow, windowNotes } from '../window-text.ts';
 
 interface CheckOptions extends RecordOptions {
   readonly pipeline: string;
@@ -36,7 +36,8 @@ export function checkCommand(): Command {
 
 async function check(options: CheckOptions): Promise<void> {
   const plan = await loadPipelineFile(options.pipeline);
-  const change = compareWithActive(plan, options.data, Date.now());
+  const nowMs = Date.now();
+  const change = compareWithActive(plan, options.data, nowMs);
   const trial =
     options.records === undefined ? null : await tryRecords(plan, options.records, options);
   if (options.json) {
@@ -46,7 +47,7 @@ async function check(options: CheckOptions): Promise<void> {
     };
     console.log(printableJson({ hash: plan.hash, ...planToJson(plan), ...more }, 2));
   } else {
-    console.log(describePlan(plan, options.pipeline));
+    console.log(describePlan(plan, options.pipeline, nowMs));
     for (const line of describeComparison(change, options.data)) console.log(line);
     if (trial !== null) console.log(printableLines(describeTrial(trial)));
   }
@@ -78,8 +79,11 @@ function countedText(records: number, bad: number): string {
   return `${bad === 0 ? 'all' : records - bad} of the first ${records} records can be counted`;
 }
 
-export function describePlan(plan: Plan, path: string): string {
-  const views = plan.views.map((view) => `  ${view.name}: ${describeView(view)}`);
+export function describePlan(plan: Plan, path: string, nowMs: number): string {
+  const views = plan.views.flatMap((view) => [
+    `  ${view.name}: ${describeView(view, plan.zone, nowMs)}`,
+    ...windowNotes(view.window, plan.zone, nowMs).map((note) => `    note: ${note}`),
+  ]);
   const { time, dedupe } = planToJson(plan);
   return [
     `${path} is sound: pipeline '${plan.name}' over stream '${plan.stream}', plan ${plan.hash.slice(0, 8)}`,
@@ -97,16 +101,11 @@ function describeTime(time: TimeJson = {}): string {
   return `${from}, zone ${zone}, lateness ${lateness}${bounds}, idle ${idle}`;
 }
 
-function describeView(view: ViewPlan): string {
+function describeView(view: ViewPlan, zone: string, nowMs: number): string {
   const keys = view.groupBy.map(({ name }) => name).join(', ');
-  const by = keys === '' ? 'all records together' : `by ${keys}`;
+  const by = keys === '' ? 'of all records together' : `by ${keys}`;
   const aggregates = view.aggregates.map(({ name }) => name).join(', ');
   // Of all time nothing is late.
   const late = view.window.kind === 'all' ? '' : `, late: ${view.late}`;
-  return `${aggregates} ${by}, ${describeWindow(view.window)}${late}`;
-}
-
-function describeWindow(window: WindowPlan): string {
-  if (window.kind === 'all') return 'all time';
-  return `windows of ${window.days > 0 ? `${window.days}d` : formatHours(window.sizeMs)}`;
+  return `${aggregates} ${by}, ${describeWindow(view.window, zone, nowMs)}${late}`;
 }

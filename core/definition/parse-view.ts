@@ -3,6 +3,7 @@
  * their fields.
  */
 import { AGGREGATES_MAX, GROUP_FIELDS_MAX, QUANTILE_RANKS_MAX } from '../limits.ts';
+import { describeValue } from './describe-value.ts';
 import { formatFieldPath } from './field-path.ts';
 import {
   AGGREGATE_KINDS,
@@ -165,7 +166,8 @@ function readAggregate(
   const [kind] = kinds;
   if (kind === undefined || kinds.length + later.length > 1) {
     if (kinds.length > 1 || later.length === 0) {
-      problems.add(path, value, `one of ${orList(KINDS)}`, kindHint([...properties.keys()]));
+      const names = [...properties.keys()];
+      problems.addFound(path, foundNames(names), `one of ${orList(KINDS)}`, kindHint(names));
     }
     return null;
   }
@@ -182,10 +184,34 @@ function readAggregate(
   };
 }
 
-function kindHint(properties: readonly string[]): string | undefined {
-  if (properties.length > 1) return undefined;
-  const nearest = nearestWord(properties[0] ?? '', KINDS);
-  return nearest === null ? undefined : `did you mean "${nearest}"?`;
+const NAMES_SHOWN_MAX = 5;
+
+function foundNames(names: readonly string[]): string {
+  if (names.length === 0) return 'an empty object';
+  const shown = names.slice(0, NAMES_SHOWN_MAX).map((name) => describeValue(name));
+  const left = names.length - shown.length;
+  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
+
+/** What other tools call some of the kinds. */
+const KIND_WORDS: ReadonlyMap<string, AggregateKind> = new Map([
+  ['avg', 'mean'],
+  ['average', 'mean'],
+  ['total', 'sum'],
+  ['median', 'quantile'],
+  ['percentile', 'quantile'],
+  ['percentiles', 'quantile'],
+]);
+
+function kindHint(names: readonly string[]): string | undefined {
+  const [word, ...others] = names;
+  if (word === undefined || others.some((name) => name !== 'at')) return undefined;
+  const lower = word.toLowerCase();
+  const meant =
+    KIND_WORDS.get(lower) ??
+    nearestWord(word, KINDS) ??
+    KINDS.find((kind) => lower.startsWith(kind));
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
 
 function readAggregateField(

@@ -162,9 +162,30 @@ function durationHint(value: unknown): string | undefined {
   if (/^[0-9]+$/.test(value)) return 'write the unit too: ms, s, m, h or d';
   if (/^[0-9]*\.[0-9]+/.test(value)) return 'whole numbers only: "1h30m" instead of "1.5h"';
   if (/^[0-9]+ ?w(eeks?)?$/i.test(value)) return 'write weeks as days: "7d"';
-  const spelled = value.toLowerCase().replaceAll(' ', '');
+  if (CALENDAR_UNIT.test(value)) {
+    const minutes = / ?M$/.test(value) ? `; minutes are "${Number.parseInt(value, 10)}m"` : '';
+    return `there is no unit for months, quarters and years, whose lengths differ: write days, such as "30d"${minutes}`;
+  }
+  if (/^-?P/i.test(value))
+    return 'without the P and T of ISO 8601, in small letters: "1h30m", "7d"';
+  const spelled = withUnitsFor(value.toLowerCase().replaceAll(' ', ''));
   if (spelled !== value && parseDuration(spelled) !== null) return `did you mean "${spelled}"?`;
   return undefined;
+}
+
+/** A capital M is as likely a month as a minute. */
+const CALENDAR_UNIT = /^[0-9]+ ?(M|[Mm][Oo](n(th)?s?)?|[Qq](uarters?)?|[Yy](rs?|ears?)?)$/;
+
+const UNIT_WORDS = [
+  [/(milliseconds?|millis|msecs?)/g, 'ms'],
+  [/(seconds?|secs?)/g, 's'],
+  [/(minutes?|mins?)/g, 'm'],
+  [/(hours?|hrs?)/g, 'h'],
+  [/days?/g, 'd'],
+] as const;
+
+function withUnitsFor(text: string): string {
+  return UNIT_WORDS.reduce((spelled, [word, unit]) => spelled.replaceAll(word, unit), text);
 }
 
 /** Notes a collection that has none, or more than the bound. */

@@ -292,7 +292,22 @@ describe('an invalid pipeline file', () => {
     ]);
     expect(viewComplaints({ window: {} })[0]).toContain('views.v.window.tumbling: found nothing');
     expect(complaints({ time: { lateness: '1.5h' } })[0]).toContain('"1h30m" instead of "1.5h"');
-    expect(complaints({ time: { lateness: '10 M' } })[0]).toContain('did you mean "10m"?');
+    for (const month of ['10 M', '1M', '2mo', '3 months', '1Q', '1y', '2 years']) {
+      const [complaint] = complaints({ time: { lateness: month } });
+      expect(complaint).toContain('there is no unit for months, quarters and years');
+      expect(complaint).not.toContain('did you mean');
+    }
+    expect(complaints({ time: { lateness: '10 M' } })[0]).toContain('minutes are "10m"');
+    for (const [text, meant] of [
+      ['10 minutes', '10m'],
+      ['1H 30Min', '1h30m'],
+      ['2 days', '2d'],
+      ['500 milliseconds', '500ms'],
+      ['5SEC', '5s'],
+    ] as const) {
+      expect(complaints({ time: { lateness: text } })[0]).toContain(`did you mean "${meant}"?`);
+    }
+    expect(complaints({ time: { lateness: 'PT15M' } })[0]).toContain('without the P and T');
     expect(complaints({ time: { lateness: '1w' } })[0]).toContain('write weeks as days');
     expect(complaints({ time: { field: 't', skew: 'never' } })).toEqual([
       `time.skew: found "never", expected a duration ${kind}, or "none"`,
@@ -369,9 +384,27 @@ describe('an invalid pipeline file', () => {
 
   it('has aggregates of one known kind each', () => {
     const kinds = '"count", "sum", "min", "max", "mean" or "quantile"';
-    expect(aggregateComplaints({ avg: 'delay' })).toEqual([
-      `views.v.aggregates.a: found an object, expected one of ${kinds}`,
+    expect(aggregateComplaints({ variants: 'delay' })).toEqual([
+      `views.v.aggregates.a: found "variants", expected one of ${kinds}`,
     ]);
+    expect(aggregateComplaints({})).toEqual([
+      `views.v.aggregates.a: found an empty object, expected one of ${kinds}`,
+    ]);
+    const many = { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 };
+    expect(aggregateComplaints(many)[0]).toContain('found "a", "b", "c", "d", "e" and 1 more,');
+    for (const [word, meant] of [
+      ['summe', 'sum'],
+      ['maximum', 'max'],
+      ['AVG', 'mean'],
+      ['average', 'mean'],
+      ['counts', 'count'],
+      ['median', 'quantile'],
+    ] as const) {
+      const [complaint] = aggregateComplaints({ [word]: 'delay' });
+      expect(complaint).toContain(`found "${word}", expected`);
+      expect(complaint).toContain(`did you mean "${meant}"?`);
+    }
+    expect(aggregateComplaints({ percentile: 'delay', at: [0.5] })[0]).toContain('"quantile"?');
     expect(aggregateComplaints({ summ: 'delay' })[0]).toContain('did you mean "sum"?');
     expect(aggregateComplaints({ sum: 'a', max: 'a' })).toHaveLength(1);
     expect(aggregateComplaints({})).toHaveLength(1);

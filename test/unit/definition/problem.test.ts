@@ -23,7 +23,7 @@ it('formats problems so that a person can repair the file', () => {
     hint      did you mean "1h"?
 
   views.delay_by_origin.aggregates.n
-    found     an object
+    found     "cuont"
     expected  one of "count", "sum", "min", "max", "mean" or "quantile"
     hint      did you mean "count"?`,
   );
