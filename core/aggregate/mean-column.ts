@@ -56,8 +56,8 @@ export class MeanColumn implements AccumulatorColumn {
   }
 
   /**
-   * `exact` tells whether the mean is that of the integers that were sent; it may still need
-   * rounding.
+   * `exact` tells whether the mean is that of the numbers that were sent, as doubles; it may still
+   * need rounding.
    */
   result(slot: number): AggregateResult {
     const count = this.#counts.countOf(slot);

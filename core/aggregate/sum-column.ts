@@ -161,23 +161,20 @@ export class SumColumn implements AccumulatorColumn {
   /**
    * The exact total, rounded to the nearest double (ties to even).
    *
-   * Beyond the largest double it is that double, inexact. Of integers it is exact if no rounding
-   * took place and no value was of magnitude 2^53 or more; with fractions among the values it is
-   * exact in the sense of correctly rounded.
+   * Beyond the largest double it is that double, inexact. Below 2^53 the nearest double counts as
+   * exact, as 0.1 + 0.2 is of doubles. From 2^53 on it is exact if no rounding took place. With a
+   * value of magnitude 2^53 or more it is inexact, whatever else was added.
    */
   result(slot: number): AggregateResult {
     if (this.isEmpty(slot)) return { value: null, exact: true };
-    const form = this.#form[slot] as number;
-    if (form === INTEGERS) return { value: this.#high[slot] as number, exact: true };
+    if (this.#form[slot] === INTEGERS) return { value: this.#high[slot] as number, exact: true };
     const rounded = this.quotient(slot, 1);
     if (!Number.isFinite(rounded)) {
       return { value: Math.sign(rounded) * Number.MAX_VALUE, exact: false };
     }
-    if (form & FRACTION) return { value: rounded, exact: true };
-    return {
-      value: rounded,
-      exact: (form & UNSAFE) === 0 && unitsOf(rounded) === this.#total(slot),
-    };
+    if (this.hasRoundedLiterals(slot)) return { value: rounded, exact: false };
+    const isSmall = Math.abs(rounded) <= Number.MAX_SAFE_INTEGER;
+    return { value: rounded, exact: isSmall || unitsOf(rounded) === this.#total(slot) };
   }
 
   isEmpty(slot: number): boolean {
@@ -189,12 +186,9 @@ export class SumColumn implements AccumulatorColumn {
     return !Number.isFinite(this.quotient(slot, 1));
   }
 
-  /**
-   * Whether integers only were added, and the digits of some may have been lost before they came
-   * here.
-   */
+  /** Whether the digits of an integer that was added may have been lost before it came here. */
   hasRoundedLiterals(slot: number): boolean {
-    return ((this.#form[slot] as number) & FLAGS) === UNSAFE;
+    return ((this.#form[slot] as number) & UNSAFE) !== 0;
   }
 
   /**

@@ -30,7 +30,7 @@ export function count(field = '*'): AggregateJson {
   return { count: field };
 }
 
-/** The sum of a field: exact, and rounded once. A row names it under `inexact` where integers add up to no double. */
+/** The sum of a field: exact, and rounded once. A row names it under `inexact` where it is beyond 2^53 and needed rounding. */
 export function sum(field: string): AggregateJson {
   return { sum: field };
 }
