@@ -6,6 +6,7 @@ import { describeValue } from '../definition/describe-value.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
 import type { FieldPath } from '../definition/plan.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
+import { numberInText, timeTextAdvice } from '../time/time-text-advice.ts';
 import { envelopeOf, listAdvice } from './envelope.ts';
 import type { JsonObject } from './field-lookup.ts';
 import { foreignDataOf } from './foreign-data.ts';
@@ -50,9 +51,20 @@ export function noTime(
   record: JsonObject,
 ): BadRecord {
   const unit = unitName(unitMs);
-  const expected = `ISO 8601 text or a number of ${unit} since 1970, of a year from 0 to 9999`;
-  const hint = typeof value === 'number' ? likelyUnitHint(value, unitMs) : '';
-  return { reason: 'no-time', detail: `${found(path, value, expected, record)}${hint}` };
+  const expected = `ISO 8601 text such as "2026-07-01T10:00:00Z" or a number of ${unit} since 1970, of a year from 0 to 9999`;
+  const detail = `${found(path, value, expected, record)}${timeHint(value, unitMs)}`;
+  return { reason: 'no-time', detail };
+}
+
+function timeHint(value: unknown, unitMs: 1 | 1000): string {
+  if (typeof value === 'number') return likelyUnitHint(value, unitMs);
+  if (typeof value !== 'string') return '';
+  const number = numberInText(value);
+  if (number !== null) {
+    return `; it is a number as text: send it without quotes${likelyUnitHint(number, unitMs)}`;
+  }
+  const advice = timeTextAdvice(value);
+  return advice === null ? '' : `; ${advice}`;
 }
 
 export function noDedupeId(path: FieldPath, value: unknown, record: JsonObject): BadRecord {

@@ -4,6 +4,7 @@
  */
 import { VIEWS_MAX } from '../limits.ts';
 import { parseIsoTime } from '../time/iso-time.ts';
+import { timeTextAdvice } from '../time/time-text-advice.ts';
 import { Zone } from '../time/zone.ts';
 import { formatFieldPath } from './field-path.ts';
 import { type AggregateDraft, readView, type ViewDraft } from './parse-view.ts';
@@ -130,8 +131,9 @@ function readEarliest(
   const timeMs = typeof value === 'string' ? parseIsoTime(value, new Zone(zone)) : Number.NaN;
   if (!Number.isNaN(timeMs)) return timeMs;
   const expected = 'ISO 8601 text such as "2000-01-01" or "2000-01-01T00:00:00Z", or "none"';
-  const hint = typeof value === 'number' ? 'write the date as text, in quotes' : undefined;
-  problems.add('time.earliest', value, expected, hint);
+  const advice = typeof value === 'string' ? timeTextAdvice(value) : null;
+  const hint = typeof value === 'number' ? 'write the date as text, in quotes' : advice;
+  problems.add('time.earliest', value, expected, hint ?? undefined);
   return null;
 }
 

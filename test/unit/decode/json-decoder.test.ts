@@ -335,16 +335,26 @@ describe('event time', () => {
   it.each([
     ['{}', 'nothing'],
     ['{"at":{"time":null}}', 'null'],
-    ['{"at":{"time":"2024-02-30"}}', '"2024-02-30"'],
-    ['{"at":{"time":"978307260000"}}', '"978307260000"'],
+    ['{"at":{"time":"yesterday"}}', '"yesterday"'],
     ['{"at":{"time":1e999}}', 'Infinity'],
     ['{"at":{"time":9e17}}', '900000000000000000'],
     ['{"at":{"time":true}}', 'true'],
   ])('cannot be read from %s', (text, found) => {
     expect(decode(timed, text).bad).toEqual({
       reason: 'no-time',
-      detail: `field "at.time": found ${found}, expected ISO 8601 text or a number of milliseconds since 1970, of a year from 0 to 9999`,
+      detail: `field "at.time": found ${found}, expected ISO 8601 text such as "2026-07-01T10:00:00Z" or a number of milliseconds since 1970, of a year from 0 to 9999`,
     });
+  });
+
+  it.each([
+    ['978307260000', 'of a year from 0 to 9999; it is a number as text: send it without quotes'],
+    ['1711900000', 'without quotes; as seconds it is 2024-03-31T15:46:40Z: is time.unit "s"?'],
+    ['2024-02-30', 'of a year from 0 to 9999; there is no day 2024-02-30'],
+    ['20260701T100000', '; write "2026-07-01T10:00:00", with hyphens and colons'],
+  ])('says what to do about the text %s', (text, advice) => {
+    const { bad } = decode(timed, JSON.stringify({ at: { time: text } }));
+    expect(bad?.reason).toBe('no-time');
+    expect(bad?.detail.endsWith(advice)).toBe(true);
   });
 
   it('says which unit a number beyond all years was probably meant in', () => {
