@@ -48,6 +48,13 @@ export class HeldFault extends Fault {
   }
 }
 
+/** One slice's state does not fit the memory of an environment. What it has committed stays, its records wait in the stream. */
+export class StateTooLargeFault extends Fault {
+  constructor(message: string, options?: FaultOptions) {
+    super('StateTooLargeFault', message, options);
+  }
+}
+
 /** Something that a person has set up is missing, refused or another one's: trying again helps once that is put right. */
 export class ConfigurationFault extends Fault {
   constructor(message: string, options?: FaultOptions) {

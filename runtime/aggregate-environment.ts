@@ -23,6 +23,8 @@ export interface EnvironmentData {
   readonly pipeline: PipelineJson;
   readonly dataFolder: string;
   readonly region: string;
+  /** Of memory, for the state of one slice: Node's limits of a thread know nothing of what lies outside its heap. */
+  readonly sliceBytesMax: number;
 }
 
 export type AggregatePayload =
@@ -61,7 +63,10 @@ const ENVELOPE_BYTES = 500;
 const data = workerData as EnvironmentData;
 const plan = planOf(data.pipeline);
 const ports = await openLocalPorts(data.dataFolder);
-const handler = createAggregateHandler(new Aggregator(plan, createJsonDecoder(plan), ports));
+const bounds = { sliceBytesMax: data.sliceBytesMax };
+const handler = createAggregateHandler(
+  new Aggregator(plan, createJsonDecoder(plan), ports, bounds),
+);
 
 serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
   const request = payload as AggregatePayload;

@@ -35,7 +35,13 @@ export class Deployment {
 
   constructor(plan: Plan, options: DeploymentOptions) {
     const { dataFolder, region } = options;
-    const workerData: EnvironmentData = { pipeline: planToJson(plan), dataFolder, region };
+    const sliceBytesMax = options.environmentMemoryMib * 2 ** 20;
+    const workerData: EnvironmentData = {
+      pipeline: planToJson(plan),
+      dataFolder,
+      region,
+      sliceBytesMax,
+    };
     this.plan = plan;
     this.aggregates = new EnvironmentPool({
       name: 'aggregate',

@@ -291,9 +291,7 @@ export class World {
       },
     );
     const ports = this.#portsOf(connection);
-    return createAggregateHandler(
-      new Aggregator(this.#plan, decoder, ports, this.#scenario.stateBytesMax),
-    );
+    return createAggregateHandler(new Aggregator(this.#plan, decoder, ports, this.#scenario));
   }
 
   #newReader(name: string): Reader {

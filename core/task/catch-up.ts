@@ -5,7 +5,7 @@
  */
 import type { Head } from '../checkpoint/head.ts';
 import { isSurelyYoung, mayHavePassed } from '../elapsed.ts';
-import { BehindFault } from '../faults.ts';
+import { BehindFault, StateTooLargeFault } from '../faults.ts';
 import type { Clock, StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
@@ -35,6 +35,8 @@ export interface CatchUpParts {
   readonly guard: FoldGuard;
   readonly committer: Committer;
   readonly commitReserveMs: number;
+  /** Of memory, that the slice's state may take. */
+  readonly stateBytesMax: number;
   readonly clock: Clock;
 }
 
@@ -114,6 +116,12 @@ export class CatchUp {
     return 'done';
   }
 
+  /** Throws `StateTooLargeFault`: not by the end of the process, which would come again with each batch. */
+  assertFits(sliceId: string, bytes: number): void {
+    const { stateBytesMax } = this.#parts;
+    if (bytes > stateBytesMax) throw tooLarge(sliceId, bytes, stateBytesMax);
+  }
+
   /** Commits what was folded of a replay; throws when there is no time for more. */
   async #commitChunk(
     memory: Memory,
@@ -154,10 +162,21 @@ export class CatchUp {
         memory.closesGap = closesGap;
       }
       await guard.end();
+      this.assertFits(memory.head.sliceId, state.heapBytes());
       folded = upTo;
     }
     return 'done';
   }
+}
+
+function tooLarge(sliceId: string, bytes: number, bytesMax: number): StateTooLargeFault {
+  const mebibytes = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
+  return new StateTooLargeFault(
+    `the state of ${sliceId} takes ${mebibytes(bytes)}, and an environment has ${mebibytes(bytesMax)} for it`,
+    {
+      hint: 'give the environment more memory; or let views have fewer groups, shorter windows or lateness, or dedupe less time. What is committed stays, and records wait in the stream',
+    },
+  );
 }
 
 function behind({ head, state }: Memory): BehindFault {

@@ -61,7 +61,14 @@ export class SliceTask {
   #lease: number | null = null;
   #busy = false;
 
-  constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: TaskPorts) {
+  /** `stateBytesMax`: bytes of memory that the slice's state may take, as it counts them itself. */
+  constructor(
+    identity: SliceIdentity,
+    plan: Plan,
+    decoder: RecordDecoder,
+    ports: TaskPorts,
+    stateBytesMax = Number.POSITIVE_INFINITY,
+  ) {
     this.#identity = identity;
     this.#ports = ports;
     this.#planHash = plan.hash;
@@ -80,6 +87,7 @@ export class SliceTask {
       guard: this.#guard,
       committer: this.#committer,
       commitReserveMs: ports.knobs.commitReserveMs,
+      stateBytesMax,
       clock: ports.clock,
     });
   }
@@ -290,10 +298,15 @@ export class SliceTask {
   async #reach(head: Head, report: DeliveryReport): Promise<Memory | null> {
     const before = this.#memory;
     this.#memory = null;
+    // What is stored takes more memory than bytes.
+    this.#catchUp.assertFits(head.sliceId, head.stateBytes);
     const reached = await this.#owner.reach(head, before);
     if (reached.outcome === 'lost') return null;
     const { memory, restored, rewoundTo } = reached;
-    if (restored) report.restored++;
+    if (restored) {
+      report.restored++;
+      this.#catchUp.assertFits(head.sliceId, memory.state.heapBytes());
+    }
     if (rewoundTo !== null) {
       report.rewoundTo = rewoundTo;
       this.#lease = memory.head.generation;

@@ -12,14 +12,18 @@ import { type AggregateHandler, createAggregateHandler } from './handler.ts';
 import { observed } from './observed.ts';
 import { tickingOn } from './ticking.ts';
 
-/** Of the function's memory: the rest is for a batch, for restoring, and for Node. */
+/** Of the function's memory, for all slices: the rest is for a batch, for restoring, and for Node. */
 const STATE_SHARE = 1 / 4;
+/** For one slice that has the function to itself; what it writes as a base is in memory beside it. */
+const SLICE_SHARE = 1 / 2;
 
 const plan = loadPlan(import.meta.dirname);
 const { ports, deadline } = openAwsPipeline(process.env, 'fold');
 const memoryBytes = Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? 1024) * 1024 * 1024;
 const stateBytesMax = Math.min(ENVIRONMENT_STATE_BYTES_MAX, memoryBytes * STATE_SHARE);
-const aggregator = new Aggregator(plan, createJsonDecoder(plan), ports, stateBytesMax);
+const sliceBytesMax = memoryBytes * SLICE_SHARE;
+const bounds = { stateBytesMax, sliceBytesMax };
+const aggregator = new Aggregator(plan, createJsonDecoder(plan), ports, bounds);
 const aggregate = tickingOn(createAggregateHandler(aggregator));
 const handle = observed(
   aggregate,

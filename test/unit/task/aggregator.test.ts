@@ -3,6 +3,7 @@ import { Aggregator } from '../../../core/aggregator.ts';
 import { parseHead } from '../../../core/checkpoint/head.ts';
 import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
+import { StateTooLargeFault } from '../../../core/faults.ts';
 import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
@@ -10,7 +11,8 @@ const SHARDS = [SHARD, 'shardId-000000000001', 'shardId-000000000002'] as const;
 
 function aggregatorOf(world: TaskWorld, stateBytesMax?: number): Aggregator {
   const decoder = createJsonDecoder(smallPlan);
-  return new Aggregator(smallPlan, decoder, world.ports, stateBytesMax);
+  const bounds = stateBytesMax === undefined ? {} : { stateBytesMax };
+  return new Aggregator(smallPlan, decoder, world.ports, bounds);
 }
 
 /** Gives each shard the same records, turn by turn, and says how often a state was built anew. */
@@ -55,6 +57,25 @@ describe('an aggregator', () => {
     await aggregator.deliver(SHARD, world.records.slice(0, 10), PLENTY);
     const report = await aggregator.deliver(SHARD, world.records.slice(10), PLENTY);
     expect(report.restored).toBe(0);
+  });
+
+  it('refuses a slice that is larger than what there is, keeps what it had, and goes on where there is more', async () => {
+    const world = new TaskWorld(60);
+    const bounded = (sliceBytesMax: number) =>
+      new Aggregator(smallPlan, createJsonDecoder(smallPlan), world.ports, { sliceBytesMax });
+    await bounded(2 ** 30).deliver(SHARD, world.batch(0, 10), PLENTY);
+    const before = await world.head();
+    for (const sliceBytesMax of [before.stateBytes - 1, 10_000]) {
+      const tight = bounded(sliceBytesMax);
+      for (let again = 0; again < 2; again++) {
+        const delivery = tight.deliver(SHARD, world.batch(10, 60), PLENTY);
+        await expect(delivery).rejects.toThrow(StateTooLargeFault);
+        await expect(delivery).rejects.toThrow(`the state of ${SLICE} takes 1 MiB`);
+      }
+    }
+    expect(await world.head()).toEqual(before);
+    await bounded(2 ** 30).deliver(SHARD, world.batch(10, 60), PLENTY);
+    expect(await world.answers(await world.head())).toEqual(world.expected(60));
   });
 
   it('checkpoints a slice on request', async () => {
