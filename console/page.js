@@ -1,7 +1,7 @@
 /*
  * The page: one look at the pipeline a second. What comes from records is data: it is only ever set as text.
  */
-import { keyText, numberText, timeText } from './texts.js';
+import { keyText, numberText, standingText, timeText } from './texts.js';
 
 const REFRESH_MS = 1000;
 const ROWS = 25;
@@ -189,11 +189,11 @@ async function showRows() {
   const answer = await get(`/v1/views/${encodeURIComponent(view)}?${query}`);
   // Another view was chosen meanwhile: its answer is on its way.
   if (view !== element('view').value || order !== element('order').value) return;
-  const standing = answer.complete ? 'complete' : 'not complete yet';
   const besides = answer.quarantined
-    ? `, ${answer.quarantined} records in the quarantine are not in it`
+    ? `; quarantined, for this view or for others: ${numberText(answer.quarantined)}`
     : '';
-  element('as-of').textContent = `watermark ${time(answer.watermark)}, ${standing}${besides}`;
+  element('as-of').textContent =
+    `watermark ${time(answer.watermark)}, ${standingText(answer)}${besides}`;
   const definition = views.find(({ name }) => name === view);
   const keys = definition.groupBy;
   const values = valueColumns(definition);

@@ -22,6 +22,13 @@ export function timeText(iso) {
   );
 }
 
+/** How far an answer holds. */
+export function standingText({ complete, closedBefore }) {
+  if (complete) return 'complete';
+  if (closedBefore === undefined) return 'goes on growing';
+  return closedBefore === null ? 'nothing closed yet' : `closed up to ${timeText(closedBefore)}`;
+}
+
 function isClear(text) {
   if (text === '' || text !== text.trim() || text.startsWith('"')) return false;
   if (printable(text) !== text) return false;

@@ -4,6 +4,7 @@
  */
 import type { Head } from '../core/checkpoint/head.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import type { IncompleteReason } from '../core/query/completeness.ts';
 import type { AnswerRow, ViewAnswer } from '../core/query/view-answer.ts';
 import { type Auditor, differenceOfView, type FoundRows } from './auditor.ts';
 import { hasReached, type Question, spanOf } from './question.ts';
@@ -82,19 +83,63 @@ function differenceAt(answered: Answered, epochs: Epochs, auditor: Auditor): str
     return Math.max(Number.NEGATIVE_INFINITY, ...from.map((ms) => ms ?? Number.POSITIVE_INFINITY));
   });
   const { firstStartMs, lastEndMs } = spanOf(question, view, plan.zone);
-  const reached = hasReached(question, epochs);
+  const reached = question.after.length === 0 ? undefined : hasReached(question, epochs);
   for (const page of pages) {
     const wrong =
-      untruthOf(page, view, lowestMs, epochs) ??
-      claimOf(page, view, wholeFromMs, begun.length, firstStartMs);
+      untruthOf(page, lowestMs, epochs) ?? claimOf(page, view, wholeFromMs, begun.length);
     if (wrong !== null) return wrong;
     if (page.reached !== reached) return `reached: ${page.reached}, not ${reached}`;
-    if (!page.complete) continue;
-    const isOpen = Number.isFinite(lastEndMs) && lastEndMs > (lowestMs ?? -Infinity);
-    if (isOpen && view.window.kind !== 'all')
-      return 'complete, although windows before end are open';
+    const isWindowed = view.window.kind !== 'all';
+    const unnamed = unnamedReason(page, {
+      'no-windows': !isWindowed,
+      'no-end': isWindowed && !Number.isFinite(lastEndMs),
+      'open-windows':
+        isWindowed && Number.isFinite(lastEndMs) && lastEndMs > (lowestMs ?? -Infinity),
+      'not-reached': reached === false,
+      partial: wholeFromMs.some((fromMs) => firstStartMs < fromMs),
+      damaged: page.damaged !== undefined,
+      recovering: epochs.some(({ status }) => status !== 'OPEN' && status !== 'SEALED'),
+      waiting: page.waiting !== undefined,
+      'not-listed': page.listed === false,
+    });
+    if (unnamed !== null) return unnamed;
+    const claim = closedClaimOf(page, view, lowestMs, firstStartMs, plan.zone);
+    if (claim !== null) return claim;
   }
   return lowestMs === null ? null : openRecordOf(answered, epochs);
+}
+
+/** Whatever keeps an answer from being complete must be named by it. */
+function unnamedReason(
+  { complete, incomplete = [], rows }: ViewAnswer,
+  reasons: Readonly<Record<IncompleteReason, boolean>>,
+): string | null {
+  if (complete !== (incomplete.length === 0)) return `complete: ${complete}, but ${incomplete}`;
+  for (const [reason, holds] of Object.entries(reasons)) {
+    if (holds && !incomplete.includes(reason as IncompleteReason)) {
+      return `complete: ${complete}, and does not say that it is '${reason}'`;
+    }
+  }
+  const isOpen = complete && rows.some(({ closed }) => !closed);
+  return isOpen ? 'complete, with a window that is not closed' : null;
+}
+
+/** What an answer says of which windows have closed, if that is not so. */
+function closedClaimOf(
+  { closedBefore, watermark }: ViewAnswer,
+  view: ViewPlan,
+  lowestMs: number | null,
+  firstStartMs: number,
+  zone: string,
+): string | null {
+  let expected: number | null | undefined = null;
+  if (view.window.kind === 'all') expected = undefined;
+  else if (watermark !== null && lowestMs !== null) {
+    const { startMs } = windowAt(view.window, calendarOf(zone), lowestMs);
+    expected = startMs > firstStartMs ? startMs : null;
+  }
+  const said = typeof closedBefore === 'string' ? Date.parse(closedBefore) : closedBefore;
+  return said === expected ? null : `closed before ${closedBefore}, not ${expected}`;
 }
 
 /**
@@ -127,18 +172,14 @@ function openRecordOf({ plan, view, pages, standing }: Answered, epochs: Epochs)
 
 /** What an answer claims of aggregates that were not there from the start, and may not. */
 function claimOf(
-  { complete, wholeSince = {}, rows }: ViewAnswer,
+  { wholeSince = {}, rows }: ViewAnswer,
   view: ViewPlan,
   wholeFromMs: readonly number[],
   begunCount: number,
-  firstStartMs: number,
 ): string | null {
   for (const [index, { name }] of view.aggregates.entries()) {
     const fromMs = wholeFromMs[index] as number;
     if (fromMs === Number.NEGATIVE_INFINITY) continue;
-    if (complete && firstStartMs < fromMs) {
-      return `complete, although '${name}' was not there from the start`;
-    }
     const expected = Number.isFinite(fromMs) ? fromMs : null;
     const said = wholeSince[name] ?? null;
     // A slice that has no record yet may not have gone over.
@@ -158,8 +199,7 @@ function claimOf(
 
 /** An answer may know less than it could; it must not claim more. */
 function untruthOf(
-  { watermark, rows, complete, damaged, zone, waiting, listed }: ViewAnswer,
-  view: ViewPlan,
+  { watermark, rows, zone, waiting, listed }: ViewAnswer,
   lowestMs: number | null,
   epochs: Epochs,
 ): string | null {
@@ -167,7 +207,6 @@ function untruthOf(
   const watermarkMs = watermark === null ? null : Date.parse(watermark);
   const isExplained = isIdle || waiting !== undefined || listed === false;
   const mayBeUnknown = watermark === null && isExplained;
-  if (complete && (waiting !== undefined || listed === false)) return 'complete, and does not know';
   if (watermarkMs !== lowestMs && !mayBeUnknown) return `watermark ${watermark}, not ${lowestMs}`;
   const misread = [watermark, ...rows.flatMap(({ window }) => [window?.start, window?.end])].find(
     (text) => typeof text === 'string' && !isOfZone(text, zone),
@@ -178,13 +217,7 @@ function untruthOf(
     const hasPassed = endMs !== null && watermark !== null && endMs <= Date.parse(watermark);
     if (row.closed !== hasPassed) return `a row is closed: ${row.closed}, at ${watermark}`;
   }
-  if (!complete) return null;
-  if (damaged !== undefined) return 'complete, although it could not read everything';
-  if (view.window.kind !== 'all' && rows.some(({ closed }) => !closed)) {
-    return 'complete, with a window that is not closed';
-  }
-  const unready = epochs.find(({ status }) => status !== 'OPEN' && status !== 'SEALED');
-  return unready === undefined ? null : `complete, with a slice that is ${unready.status}`;
+  return null;
 }
 
 /** The clock that the text shows is the zone's at that instant, to the minute. */

@@ -153,7 +153,8 @@ export class Reader {
 
   /**
    * Once nothing goes wrong any more and every record is in: the whole view, and what of it has closed; false if there was no
-   * answer. `isWhole`: no records are lost, so that answers must say that they are complete.
+   * answer. `isWhole`: no records are lost, so that answers must say that they are complete, as far as their question can
+   * have such an answer.
    */
   async askLast(view: ViewPlan, isWhole: boolean): Promise<boolean> {
     const { isDamaged, random, checks, report } = this.#deps;
@@ -171,7 +172,9 @@ export class Reader {
       return false;
     }
     this.#wasToldOfDamage = false;
-    const isLess = pages.some(({ complete }) => !complete);
+    const isLess = pages
+      .flatMap(({ incomplete = [] }) => incomplete)
+      .some((reason) => reason !== 'no-windows');
     const mayBeLess = this.#sawUnfolded() || this.#beganLater(view);
     if (isWhole && closed !== null && isLess && !mayBeLess) {
       report('an answer is not complete', `${this.#connection.actor} ${view.name}`);

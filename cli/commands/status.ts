@@ -4,9 +4,10 @@ import { awsOption, jsonOption, queryUrlOption, regionOption } from '../option-v
 import { printable, printableJson } from '../printable.ts';
 import { callQueryApi } from '../query-client.ts';
 import { type PlaceOptions, queryPlace } from '../query-place.ts';
+import { namesOf, type StreamStanding, unknownWatermarkLines } from '../slice-remarks.ts';
 import { formatTable, numberText, shortTime, TERMINAL } from '../table.ts';
 
-export interface Status {
+export interface Status extends StreamStanding {
   readonly pipeline: string;
   readonly plan: { readonly ordinal: number; readonly hash: string };
   readonly records: Readonly<Record<string, number>>;
@@ -14,9 +15,6 @@ export interface Status {
   readonly partlyDropped: number;
   readonly pastDedupe: number;
   readonly watermark: string | null;
-  readonly exempt?: readonly string[];
-  readonly waiting?: readonly string[];
-  readonly listed?: false;
   readonly streamFault?: string;
   readonly slices: readonly {
     readonly id: string;
@@ -49,7 +47,8 @@ export function describeStatus(status: Status): string {
   const records = Object.entries(status.records).map(
     ([name, count]) => `${name} ${numberText(count)}`,
   );
-  const watermark = status.watermark === null ? 'none yet' : shortTime(status.watermark);
+  const none = unknownWatermarkLines(status).length > 0 ? 'not known' : 'none yet';
+  const watermark = status.watermark === null ? none : shortTime(status.watermark);
   const columns = [
     ...['slice', 'state', 'timeline', 'epoch', 'behind ms', 'checkpoint age ms'],
     ...['entries', 'bytes'],
@@ -74,8 +73,7 @@ export function describeStatus(status: Status): string {
 }
 
 function remarks(status: Status): string[] {
-  const { partlyQuarantined, partlyDropped, pastDedupe } = status;
-  const { exempt, waiting, listed, streamFault } = status;
+  const { partlyQuarantined, partlyDropped, pastDedupe, exempt, streamFault } = status;
   const lines: string[] = [];
   if (partlyDropped > 0) {
     lines.push(
@@ -92,23 +90,8 @@ function remarks(status: Status): string[] {
       `${numberText(partlyQuarantined)} of the folded records were late for some views, which did not take them: for these views they were quarantined`,
     );
   }
-  if (listed === false) {
-    lines.push('the stream does not say now which shards it has, so the watermark is not known');
-  }
-  if (waiting !== undefined) {
-    lines.push(
-      `nothing is folded yet of ${namesOf(waiting)}, although the stream has records there or does not say now, so the watermark is not known`,
-    );
-  }
+  lines.push(...unknownWatermarkLines(status));
   if (streamFault !== undefined) lines.push(`the stream: ${printable(streamFault)}`);
   if (exempt !== undefined) lines.push(`no record yet: ${namesOf(exempt)}`);
   return lines;
-}
-
-const NAMES_SHOWN = 5;
-
-function namesOf(slices: readonly string[]): string {
-  const names = slices.slice(0, NAMES_SHOWN).map(printable).join(', ');
-  const more = slices.length - NAMES_SHOWN;
-  return more > 0 ? `${names} and ${numberText(more)} more` : names;
 }

@@ -44,7 +44,7 @@ export interface Snapshot {
   readonly streamFault: string | null;
   /** Grows whenever a slice completes an epoch. */
   readonly revision: number;
-  /** No slice is being recovered or opened, nor waits with all of its records unread. */
+  /** No slice is being recovered or opened. */
   readonly isOpen: boolean;
   /** See `fingerprintOf`. */
   readonly fingerprint: string;
@@ -226,7 +226,7 @@ function snapshotOf(
     isListed,
     streamFault,
     revision: parts.reduce((sum, { pinned }) => sum + pinned.epoch, 0),
-    isOpen: isKnown && standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
+    isOpen: standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
     fingerprint: fingerprintOf(parts),
   };
 }

@@ -9,6 +9,7 @@ import { compareSequenceNumbers } from '../position.ts';
 import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
+import { closedBefore, type IncompleteReason, incompleteReasons } from './completeness.ts';
 import { refuse } from './query-problem.ts';
 import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
 import type { Snapshot } from './snapshots.ts';
@@ -49,12 +50,15 @@ export interface ViewAnswer {
    * them belongs to these rows is not in them, whatever `complete` says. There only if there are some.
    */
   readonly quarantined?: number;
-  /**
-   * No record that was taken is missing, those of `after` are in, no slice is being recovered or opened, and what has windows is
-   * closed: every row of this answer, and every window that begins before `end` where that was asked; and the view with all of
-   * its aggregates was there when they began. Without windows nothing has to close.
-   */
+  /** Nothing but late records and redrives can change the answer to this question, on whatever page. */
   readonly complete: boolean;
+  /** Why it is not. There only if so. */
+  readonly incomplete?: readonly IncompleteReason[];
+  /**
+   * Windows that were asked for and begin before this time (ISO 8601) have closed: with it as `end` they are asked for alone.
+   * Null if none has, or if that is not known. Absent in a view without windows.
+   */
+  readonly closedBefore?: string | null;
   /**
    * By aggregate that was not there from the start of the stream: windows that begin at this time or later (ISO 8601) have
    * all of their records in it; null while a slice has not gone over to the plan that has it, and where nothing bounds the
@@ -64,8 +68,8 @@ export interface ViewAnswer {
   readonly gaps: readonly never[];
   /** Results that cannot be read: the rows lack what they hold. */
   readonly damaged?: readonly DamagedRun[];
-  /** False if a record of `after` is not in yet. */
-  readonly reached: boolean;
+  /** False if a record of `after` is not in yet. There only if the question had `after`. */
+  readonly reached?: boolean;
   readonly rows: readonly AnswerRow[];
   /** Null on the last page. */
   readonly next: string | null;
@@ -96,7 +100,10 @@ export function viewAnswer(
   }
   const last = page.rows[rows.length - 1]?.position;
   const hasMore = page.hasMore || rows.length < page.rows.length;
-  const reached = hasReached(request, snapshot);
+  const isReached = hasReached(request, snapshot);
+  const isDamaged = page.damaged.length > 0;
+  const evidence = { windows, wholeFromMs, isReached, isDamaged };
+  const incomplete = incompleteReasons(request, snapshot, evidence);
   const quarantined = quarantinedIn(snapshot);
   return {
     view: view.name,
@@ -106,12 +113,11 @@ export function viewAnswer(
     ...(snapshot.waiting.length === 0 ? {} : { waiting: snapshot.waiting }),
     ...(snapshot.isListed ? {} : { listed: false }),
     ...(snapshot.streamFault === null ? {} : { streamFault: snapshot.streamFault }),
-    complete:
-      reached &&
-      snapshot.isOpen &&
-      page.damaged.length === 0 &&
-      isCovered(request, windows, Math.max(...wholeFromMs)) &&
-      isClosed(request, rows, windows, snapshot),
+    complete: incomplete.length === 0,
+    ...(incomplete.length === 0 ? {} : { incomplete }),
+    ...(view.window.kind === 'all'
+      ? {}
+      : { closedBefore: isoOf(closedBefore(request, windows, snapshot), zone) }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(begun.length === 0
       ? {}
@@ -121,8 +127,8 @@ export function viewAnswer(
           ),
         }),
     gaps: [],
-    ...(page.damaged.length === 0 ? {} : { damaged: page.damaged }),
-    reached,
+    ...(isDamaged ? { damaged: page.damaged } : {}),
+    ...(request.after.length === 0 ? {} : { reached: isReached }),
     rows,
     next: hasMore && last !== undefined ? nextToken(request, snapshot, last, nowMs) : null,
   };
@@ -161,18 +167,6 @@ function answerRow(
   };
 }
 
-function isClosed(
-  { view, endMs }: ViewRequest,
-  rows: readonly AnswerRow[],
-  windows: WindowAssigner,
-  { watermarkMs }: Snapshot,
-): boolean {
-  if (view.window.kind === 'all') return true;
-  if (endMs === null) return rows.every(({ closed }) => closed);
-  const lastEndMs = windows.endOf(windows.startOf(endMs - 1));
-  return lastEndMs <= (watermarkMs ?? Number.NEGATIVE_INFINITY);
-}
-
 /** By aggregate: from when on the windows of every slice are whole. −Infinity: from the start; Infinity: not known yet. */
 function wholeFrom({ view, viewIndex }: ViewRequest, { parts }: Snapshot): number[] {
   const lives = parts.map(({ checkpoint }) => checkpoint.image.lives[viewIndex]?.columns ?? []);
@@ -187,20 +181,6 @@ function quarantinedIn({ parts }: Snapshot): number {
     const { counts, partlyQuarantined } = checkpoint.image.progress;
     return sum + counts.quarantined + partlyQuarantined;
   }, 0);
-}
-
-/** Every slice has had the view with all of its aggregates since before the first window that is asked for. */
-function isCovered(
-  { view, startMs }: ViewRequest,
-  windows: WindowAssigner,
-  fromMs: number,
-): boolean {
-  if (fromMs === Number.NEGATIVE_INFINITY) return true;
-  if (view.window.kind === 'all' || startMs === null || fromMs === Number.POSITIVE_INFINITY) {
-    return false;
-  }
-  const firstStartMs = windows.startOf(startMs);
-  return (firstStartMs < startMs ? windows.endOf(firstStartMs) : firstStartMs) >= fromMs;
 }
 
 function hasReached({ after }: ViewRequest, { parts }: Snapshot): boolean {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { describeAnswer } from '../../../cli/answer-text.ts';
 import { keyText, printableJson } from '../../../cli/printable.ts';
 import { numberText } from '../../../cli/table.ts';
 // @ts-expect-error the page's own scripts have no types
@@ -36,6 +37,24 @@ describe('the page', () => {
     for (const value of [0, 2024, 1_234_567.99, 52.520_008, 1e21, -0.1]) {
       expect(texts.numberText(value)).toBe(numberText(value));
     }
+  });
+
+  it('says how far an answer holds as the command line does', () => {
+    const answer = { view: 'v', watermark: null, rows: [], next: null, complete: false };
+    for (const [closedBefore, standing] of [
+      ['2024-06-15T00:00:00.000Z', 'closed up to 2024-06-15 00:00:00Z'],
+      [null, 'nothing closed yet'],
+      [undefined, 'goes on growing'],
+    ] as const) {
+      const asked = {
+        ...answer,
+        incomplete: ['no-end' as const],
+        ...(closedBefore === undefined ? {} : { closedBefore }),
+      };
+      expect(texts.standingText(asked)).toBe(standing);
+      expect(describeAnswer(asked).replace('T00', ' 00')).toContain(`, ${standing}\n`);
+    }
+    expect(texts.standingText({ ...answer, complete: true, closedBefore: null })).toBe('complete');
   });
 
   it('writes times with the offset of their zone', () => {

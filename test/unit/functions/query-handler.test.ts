@@ -38,10 +38,10 @@ describe('the query function', () => {
       view: 'by_origin',
       zone: 'UTC',
       watermark: '1969-12-31T23:59:56.000Z',
-      complete: true,
+      complete: false,
+      incomplete: ['no-windows'],
       quarantined: 1,
       gaps: [],
-      reached: true,
       rows: [
         {
           key: { origin: 'a b&c' },

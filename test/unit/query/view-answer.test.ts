@@ -165,6 +165,7 @@ describe('the answer of a view', () => {
       expect(page).toMatchObject({
         watermark: null,
         complete: false,
+        incomplete: ['open-windows', 'waiting'],
         exempt: ['slice-000000000002'],
         waiting: ['slice-000000000003'],
       });
@@ -179,7 +180,8 @@ describe('the answer of a view', () => {
       throw new TransientFault('the stream is busy');
     };
     const unlisted = await answerOf(world.newQueries({ shards: { shardIds: busy } }), 'by_route');
-    expect(unlisted).toMatchObject({ watermark: null, complete: false, listed: false });
+    const incomplete = ['no-end', 'not-listed'];
+    expect(unlisted).toMatchObject({ watermark: null, complete: false, incomplete, listed: false });
     expect(unlisted.rows.map(plainRow)).toEqual(groupedRows('by_route', world.flights()));
 
     await world.openSlice(2);
@@ -260,13 +262,72 @@ describe('the answer of a view', () => {
     expect(closed.complete).toBe(true);
   });
 
-  it('is not complete for a range of windows that may still get rows', async () => {
-    const empty = { start: '1970-01-02', end: '1970-01-03' };
-    expect(await answerOf(world.queries, 'by_route', empty)).toMatchObject({
-      rows: [],
-      complete: false,
+  describe('is complete only if no record but a late one changes it:', () => {
+    // The records of both shards are far past the windows of the first ten seconds.
+    beforeEach(async () => {
+      for (const shard of [0, 1]) await world.deliver(shard, flight(50_000, 'SEA', 2));
     });
-    expect((await answerOf(world.queries, 'by_origin')).complete).toBe(true);
+
+    const ten = { end: '1970-01-01T00:00:10Z' };
+
+    it.each([
+      ['windows to come', 'by_route', { start: '2030-01-01' }],
+      ['a key to come', 'by_route', { 'key.origin': 'new', start: '1970-01-01T00:00:20Z' }],
+      ['a page of closed rows', 'by_route', { order: '-worst', limit: '2' }],
+      ['a view without windows', 'by_origin', {}],
+    ])('not %s', async (_, view, asking: Readonly<Record<string, string>>) => {
+      const before = await answerOf(world.queries, view, asking);
+      const incomplete = view === 'by_origin' ? ['no-windows'] : ['no-end'];
+      expect(before).toMatchObject({ complete: false, incomplete });
+      expect(before.rows.every(({ closed }) => closed === (view === 'by_route'))).toBe(true);
+      const onTime = [flight(2e12, 'new', 1_000), flight(2e12, 'LAX', 1_000)];
+      await world.deliver(0, ...onTime);
+      const after = await answerOf(world.queries, view, asking);
+      expect(after.rows.map(plainRow)).not.toEqual(before.rows.map(plainRow));
+    });
+
+    it('closed windows are, on every page of them, and with no rows at all', async () => {
+      const closed = { order: '-worst', limit: '1', ...ten };
+      const pages = await pagesOf([world.queries], 'by_route', closed);
+      expect(pages).toHaveLength(2);
+      pages.push(await answerOf(world.queries, 'by_route', { 'key.origin': 'new', ...ten }));
+      for (const page of pages) {
+        expect(page.complete).toBe(true);
+        expect(page).not.toHaveProperty('incomplete');
+      }
+    });
+
+    it('windows that end after the watermark are not', async () => {
+      const open = { start: '1970-01-02', end: '1970-01-03' };
+      expect(await answerOf(world.queries, 'by_route', open)).toMatchObject({
+        rows: [],
+        complete: false,
+        incomplete: ['open-windows'],
+        closedBefore: null,
+      });
+    });
+
+    it('and says which end asks for what has closed', async () => {
+      const { watermark, closedBefore } = await answerOf(world.queries, 'by_route');
+      expect({ watermark, closedBefore }).toEqual({
+        watermark: '1970-01-01T00:00:45.000Z',
+        closedBefore: '1970-01-01T00:00:40.000Z',
+      });
+      const end = closedBefore as string;
+      expect((await answerOf(world.queries, 'by_route', { end })).complete).toBe(true);
+      const later = new Date(Date.parse(end) + 1).toISOString();
+      expect((await answerOf(world.queries, 'by_route', { end: later })).complete).toBe(false);
+      expect(await answerOf(world.queries, 'by_origin')).not.toHaveProperty('closedBefore');
+    });
+
+    it.each([
+      ['1970-01-01T00:00:30Z', '1970-01-01T00:00:40.000Z'],
+      ['1970-01-01T00:00:30.001Z', null],
+      ['1970-01-01T00:00:40Z', null],
+    ])('from %s on, windows before %s have closed', async (start, expected) => {
+      const { closedBefore } = await answerOf(world.queries, 'by_route', { start });
+      expect(closedBefore).toBe(expected);
+    });
   });
 
   it('raises the revision of rows with each epoch of any slice', async () => {
@@ -292,9 +353,9 @@ describe('the answer of a view', () => {
       view: 'by_origin',
       zone: 'UTC',
       watermark: null,
-      complete: true,
+      complete: false,
+      incomplete: ['no-windows'],
       gaps: [],
-      reached: true,
       rows: [],
       next: null,
     });
@@ -303,7 +364,9 @@ describe('the answer of a view', () => {
   it('has reached a record once its slice has a checkpoint with it', async () => {
     const { sequenceNumber } = world.append(0, flight(2_700, 'LAX', 1));
     const after = `${shardIdOf(0)}:${sequenceNumber}`;
-    expect((await answerOf(world.queries, 'by_origin', { after })).reached).toBe(false);
+    const missing = await answerOf(world.queries, 'by_origin', { after });
+    expect(missing).toMatchObject({ reached: false, incomplete: ['no-windows', 'not-reached'] });
+    expect(await answerOf(world.queries, 'by_origin')).not.toHaveProperty('reached');
     const both = [after, `${shardIdOf(1)}:20`];
     expect((await answerOf(world.queries, 'by_origin', { after: both })).reached).toBe(false);
     expect(

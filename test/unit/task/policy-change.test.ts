@@ -177,7 +177,7 @@ describe('a change of plan', () => {
       expect(life?.columns.map((column) => column?.since)).not.toContain(null);
     }
     const answer = await answerOf(world, policies, 'all_time');
-    expect(answer).toMatchObject({ complete: true });
+    expect(answer.incomplete).toEqual(['no-windows']);
     expect(answer).not.toHaveProperty('wholeSince');
   });
 
@@ -188,7 +188,7 @@ describe('a change of plan', () => {
     const wholeSince = new Date(seen.newestMs + 1).toISOString();
     const answer = await answerOf(world, more, 'updated');
     expect(answer).toMatchObject({
-      complete: false,
+      incomplete: ['no-end', 'partial'],
       wholeSince: { known: wholeSince, smallest: wholeSince },
     });
     expect(Object.keys(answer.wholeSince ?? {})).toEqual(['known', 'smallest']);
@@ -317,14 +317,14 @@ describe('a change of how times are read', () => {
     expect(counted).toBeGreaterThan(0);
     expect(counted).toBeLessThan(new Set(ofTheWindow.map((record) => record?.id)).size);
     expect(lacking.rows.every(({ closed, partial }) => closed && partial !== undefined)).toBe(true);
-    expect(lacking.complete).toBe(false);
+    expect(lacking.incomplete).toEqual(['partial']);
   });
 
   it('with skew none nothing is known to be whole, until it begins anew under a skew', async () => {
     for (const plan of [seconds, seenUnbounded]) {
       const answer = await answerAfter([smallPlan, plan], iso(9e12));
       expect(sinceOf(answer)).toEqual([null]);
-      expect(answer.complete).toBe(false);
+      expect(answer.incomplete).toContain('partial');
     }
     const { updated: _, ...others } = small.views;
     const without = planOf({ time: planToJson(seen).time!, views: others });
@@ -368,7 +368,7 @@ describe('a change of how times are read', () => {
   it('costs a view without windows nothing', async () => {
     const world = await under([smallPlan, seen], {}, log);
     const answer = await answerOf(world, seen, 'all_time');
-    expect(answer).toMatchObject({ complete: true });
+    expect(answer.incomplete).toEqual(['no-windows']);
     expect(answer).not.toHaveProperty('wholeSince');
   });
 });
