@@ -24,7 +24,8 @@ interface Row {
 }
 
 interface Answer {
-  readonly reached: boolean;
+  /** Absent: nothing was waited for. */
+  readonly reached?: boolean;
   readonly rows: readonly Row[];
   readonly next: string | null;
 }
@@ -204,7 +205,7 @@ async function ask(
   const query = new URLSearchParams(search);
   if (!query.has('next')) for (const position of after) query.append('after', position);
   const answer = await callQueryApi<Answer>(dev.url, `/v1/views/${view}?${query}`);
-  if (!answer.reached)
+  if (answer.reached === false)
     throw new Error('the last acknowledged records were not in the answer in time');
   return answer;
 }

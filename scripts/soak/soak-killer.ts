@@ -109,7 +109,8 @@ export class SoakKiller {
     if (this.#deadSinceMs === 0) return;
     const { dev, report } = this.#options;
     const { reached } = await ask(dev.url, 'totals', this.#owed);
-    if (!reached) report('acknowledged records were not in an answer 10 s after a restart');
+    if (reached === false)
+      report('acknowledged records were not in an answer 10 s after a restart');
     this.recoveriesMs.push(performance.now() - this.#deadSinceMs);
     this.#deadSinceMs = 0;
   }

@@ -15,7 +15,8 @@ export interface Row {
 
 export interface Answer {
   readonly watermark: string | null;
-  readonly reached: boolean;
+  /** Absent: nothing was waited for. */
+  readonly reached?: boolean;
   readonly rows: readonly Row[];
   readonly next: string | null;
 }
@@ -83,7 +84,7 @@ export class SoakReader {
     const countMin = ledger.soundCount;
     const after = ledger.newestPositions();
     const answer = await ask(url(), 'totals', after);
-    if (!answer.reached) return;
+    if (answer.reached === false) return;
     let count = 0;
     for (const { key, values } of answer.rows) {
       const user = key['user'] as string;

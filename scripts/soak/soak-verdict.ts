@@ -93,7 +93,8 @@ async function rowsOf(url: string, view: string, after: readonly string[]): Prom
   let next: string | null = null;
   do {
     const answer = await ask(url, view, after, next);
-    if (!answer.reached) throw new Error(`${view}: acknowledged records were not in within 10 s`);
+    if (answer.reached === false)
+      throw new Error(`${view}: acknowledged records were not in within 10 s`);
     rows.push(...answer.rows);
     next = answer.next;
   } while (next !== null);

@@ -80,7 +80,8 @@ export async function put(
 }
 
 export interface ViewAnswer {
-  readonly reached: boolean;
+  /** Absent: nothing was waited for. */
+  readonly reached?: boolean;
   readonly complete: boolean;
   readonly rows: readonly {
     readonly key: Readonly<Record<string, unknown>>;
@@ -99,7 +100,7 @@ export async function groups(
   const { status, json } = await dev.call(`/v1/views/${view}?${query}`);
   if (status !== 200) throw new Error(`${status}: ${JSON.stringify(json)}`);
   const { reached, rows } = json as ViewAnswer;
-  if (!reached) throw new Error('the records are not in');
+  if (reached === false) throw new Error('the records are not in');
   return Object.fromEntries(
     rows.map(({ key, values }) => [String(key['shop']), values[aggregate]]),
   );
