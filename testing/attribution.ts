@@ -2,7 +2,9 @@
  * Why records of one run are missing or count twice: each record's fate in its shard, held against what a person means by
  * the pipeline.
  */
+import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
+import { RecordCheck } from '../core/state/record-check.ts';
 import { type RecordFate, recountShard, type ShardRecount } from '../simulation/recount.ts';
 import { LocalCalendar, windowAt } from '../simulation/recount-time.ts';
 import type { ArrivedRecord, ShardLog } from './arrivals.ts';
@@ -30,29 +32,46 @@ interface Sighting {
   readonly records?: number;
   readonly neededMs?: number | null;
   readonly index: number | null;
+  /** What is wrong with this record, in the product's words; asked of the first. */
+  readonly example?: () => string | null;
 }
 
-/** Adds up what is seen of each kind. */
+/** Adds up what is seen of each kind: a record once, however often producers sent it. */
 class Tally {
   readonly #seed: number;
   readonly #byKind = new Map<string, Observation>();
+  readonly #seen = new Map<string, Set<number>>();
 
   constructor(seed: number) {
     this.#seed = seed;
   }
 
-  add({ kind, view, detail = '', records = 1, neededMs = null, index }: Sighting): void {
+  add(sighting: Sighting): void {
+    const { kind, view, detail = '', records = 1, neededMs = null, index, example } = sighting;
     const key = JSON.stringify([kind, view, detail]);
     const known = this.#byKind.get(key);
+    const isCopy = index !== null && this.#isSeen(key, index);
+    const number = index === null ? null : index + 1;
+    const isFirst = known === undefined || (number ?? 0) < (known.firstRecord ?? 0);
     this.#byKind.set(key, {
       kind,
       view,
       detail,
       seed: this.#seed,
-      records: (known?.records ?? 0) + records,
+      records: (known?.records ?? 0) + (isCopy ? 0 : records),
+      copies: (known?.copies ?? 0) + (isCopy ? 1 : 0),
       neededMs: neededMs === null ? null : Math.max(known?.neededMs ?? 0, neededMs),
-      firstRecord: known?.firstRecord ?? (index === null ? null : index + 1),
+      firstRecord: isFirst ? number : known.firstRecord,
+      example: isFirst ? (example?.() ?? null) : known.example,
     });
+  }
+
+  #isSeen(key: string, index: number): boolean {
+    const seen = this.#seen.get(key) ?? new Set();
+    this.#seen.set(key, seen);
+    const isSeen = seen.has(index);
+    seen.add(index);
+    return isSeen;
   }
 
   observations(): Observation[] {
@@ -70,6 +89,7 @@ class FateJudge {
   readonly #plan: Plan;
   readonly #tally: Tally;
   readonly #calendar: LocalCalendar;
+  readonly #check: RecordCheck;
   readonly #foldedIds = new Map<string, FoldedId>();
   readonly #foldedRecords = new Set<number>();
 
@@ -77,6 +97,7 @@ class FateJudge {
     this.#plan = plan;
     this.#tally = tally;
     this.#calendar = new LocalCalendar(plan.zone);
+    this.#check = new RecordCheck(plan, createJsonDecoder(plan));
   }
 
   judge(fate: RecordFate, shardId: string): void {
@@ -88,12 +109,13 @@ class FateJudge {
     for (const late of isCounted ? [] : fate.lateFor) this.#judgeLate(fate, late);
     if (fate.outcome !== 'quarantined' || fate.reason === null || fate.reason === 'late') return;
     const { aheadMs, arrivalMs } = fate.record as ArrivedRecord;
+    const common = { view, index, example: () => this.#check.judge(fate.record)?.detail ?? null };
     if (fate.reason === 'too-far-in-the-future') {
-      this.#tally.add({ kind: 'too-far-ahead', view, neededMs: aheadMs, index });
+      this.#tally.add({ kind: 'too-far-ahead', neededMs: aheadMs, ...common });
     } else if (fate.reason === 'too-far-in-the-past') {
       const neededMs = (this.#plan.earliestMs ?? 0) - (arrivalMs + aheadMs);
-      this.#tally.add({ kind: 'too-far-back', view, neededMs, index });
-    } else this.#tally.add({ kind: 'unreadable', view, detail: fate.reason, index });
+      this.#tally.add({ kind: 'too-far-back', neededMs, ...common });
+    } else this.#tally.add({ kind: 'unreadable', detail: fate.reason, ...common });
   }
 
   #judgeLate({ judged, watermarkMs, record }: RecordFate, view: ViewPlan): void {

@@ -33,12 +33,16 @@ export interface Observation {
   /** Tells apart what is one finding each, such as reasons. */
   readonly detail: string;
   readonly seed: number;
-  /** Records that are missing, or counted once too often; of `held-open` those in windows that stay open. */
+  /** Records that are missing, or counted once too often, each once; of `held-open` those in windows that stay open. */
   readonly records: number;
+  /** Of them that came again, since a producer sent them twice. */
+  readonly copies: number;
   /** Of the setting that is named in the advice: the least that would have been enough. */
   readonly neededMs: number | null;
   /** The first record of it, from 1 in the input. */
   readonly firstRecord: number | null;
+  /** What is wrong with that one, where the quarantine says so. */
+  readonly example: string | null;
 }
 
 /** Tidemark itself was wrong. */
@@ -49,22 +53,28 @@ export function brokenPromise(detail: string, seed: number): Observation {
     detail,
     seed,
     records: 0,
+    copies: 0,
     neededMs: null,
     firstRecord: null,
+    example: null,
   };
 }
 
 export interface Finding {
   readonly kind: FindingKind;
   readonly view: string | null;
-  /** Records that it costs in the seed where it costs most. */
+  /** Records that it costs in the seed where it costs most, each once. */
   readonly records: number;
+  /** Of them that came again in that seed, since a producer sent them twice. */
+  readonly copies: number;
   /** Rows of the view whose answer is another than it should be, in that seed, for whatever reason; null for all views. */
   readonly rows: number | null;
   /** The first seed that shows it, and how many do. */
   readonly seed: number;
   readonly seedCount: number;
   readonly firstRecord: number | null;
+  /** What the detail of that record in the quarantine says; null where it does not get there, or lies there as late. */
+  readonly example: string | null;
   readonly neededMs: number | null;
   /** What happens and why, in one sentence. */
   readonly why: string;
@@ -92,10 +102,12 @@ export function findingsOf(
       kind,
       view,
       records: most.records,
+      copies: most.copies,
       rows: view === null ? null : (wrongRows.get(`${most.seed} ${view}`) ?? 0),
       seed: first.seed,
       seedCount: new Set(group.map(({ seed }) => seed)).size,
       firstRecord: first.firstRecord,
+      example: first.example,
       neededMs,
       ...explain(plan, { ...most, neededMs }),
     };
@@ -109,7 +121,7 @@ function rankOf({ kind }: Finding): number {
 
 function explain(
   plan: Plan,
-  { kind, view, detail, records, neededMs }: Observation,
+  { kind, view, detail, records, copies, neededMs }: Observation,
 ): { why: string; advice: string } {
   const needed = durationOf(neededMs ?? 0);
   const lateness = durationOf(plan.latenessMs);
@@ -118,11 +130,12 @@ function explain(
   const lie = isOne ? 'lies' : 'lie';
   const are = isOne ? 'is' : 'are';
   const count = isOne ? 'counts' : 'count';
+  const again = copies === 0 ? '' : ` (and ${copiesText(copies)} of ${isOne ? 'it' : 'them'})`;
   switch (kind) {
     case 'late-dropped':
     case 'late-aside':
       return {
-        why: `${counted} came after ${isOne ? 'its' : 'their'} window had closed (lateness is ${lateness}) and ${
+        why: `${counted}${again} came after ${isOne ? 'its' : 'their'} window had closed (lateness is ${lateness}) and ${
           kind === 'late-aside'
             ? `${lie} in the quarantine`
             : isOne
@@ -133,13 +146,13 @@ function explain(
       };
     case 'too-far-ahead':
       return {
-        why: `${counted} ${are} more than ${durationOf(plan.skewMs ?? 0)} ahead of ${isOne ? 'its' : 'their'} arrival (time.skew) and ${lie} in the quarantine`,
+        why: `${counted}${again} ${are} more than ${durationOf(plan.skewMs ?? 0)} ahead of ${isOne ? 'its' : 'their'} arrival (time.skew) and ${lie} in the quarantine`,
         advice: `"skew": "${needed}" would have let all of them in; "none" is for replayed history`,
       };
     case 'too-far-back': {
       const earliestMs = plan.earliestMs ?? 0;
       return {
-        why: `${counted} ${are} before ${isoText(earliestMs)} (time.earliest) and ${lie} in the quarantine`,
+        why: `${counted}${again} ${are} before ${isoText(earliestMs)} (time.earliest) and ${lie} in the quarantine`,
         advice: `see whether "unit" in "time" is theirs: seconds that are read as milliseconds are of January 1970; "earliest": "${isoText(earliestMs - (neededMs ?? 0))}" would have let all of them in`,
       };
     }
@@ -168,7 +181,7 @@ function explain(
       };
     case 'unreadable':
       return {
-        why: `${counted} cannot be counted (${detail}) and ${lie} in the quarantine`,
+        why: `${counted}${again} cannot be counted (${detail}) and ${lie} in the quarantine`,
         advice: `put them into 'npx tidemark dev' and see 'npx tidemark quarantine' for what is wrong with each`,
       };
     case 'promise-broken':
@@ -177,4 +190,10 @@ function explain(
         advice: 'this is a bug of Tidemark: please report it with the seed',
       };
   }
+}
+
+function copiesText(copies: number): string {
+  return copies === 1
+    ? '1 copy that a retry sent'
+    : `${copies.toLocaleString('en-US')} copies that retries sent`;
 }

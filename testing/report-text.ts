@@ -18,12 +18,13 @@ export function reportText(report: Omit<SimulationReport, 'text'>): string {
         ? ['Nothing was found: every answer is what the records say.']
         : findings.flatMap((finding, index) => findingLines(finding, index + 1, seeds.length))),
     '',
+    ...arrivalLines(report),
     ...sizeLines(report),
   ].join('\n');
 }
 
 function findingLines(finding: Finding, number: number, seedsOfAll: number): string[] {
-  const { kind, view, rows, why, advice, seed, seedCount, firstRecord } = finding;
+  const { kind, view, rows, why, advice, seed, seedCount, firstRecord, example } = finding;
   const place = view === null ? '' : ` in ${view}`;
   const wrong =
     rows === null || rows === 0
@@ -32,8 +33,28 @@ function findingLines(finding: Finding, number: number, seedsOfAll: number): str
   const first = firstRecord === null ? '' : `, first with record ${firstRecord}`;
   return [
     `${number}. ${kind}${place}: ${why}${wrong}.`,
+    ...(example === null ? [] : [`   record ${firstRecord}: ${example}`]),
     `   ${advice}.`,
     `   seen with ${seedCount} of ${counted(seedsOfAll, 'seed')}, first with seed ${seed}${first}`,
+  ];
+}
+
+/** Where the shards got more than the records: whose they are, so that the lines below add up. */
+function arrivalLines({
+  records,
+  retries,
+  heartbeats,
+  seeds,
+}: Omit<SimulationReport, 'text'>): string[] {
+  if (retries + heartbeats === 0) return [];
+  const more = [
+    ...(retries === 0
+      ? []
+      : [counted(retries, 'copy that a retry sent', 'copies that retries sent')]),
+    ...(heartbeats === 0 ? [] : [counted(heartbeats, 'heartbeat')]),
+  ];
+  return [
+    `with seed ${seeds[0]} the shards got ${counted(records + retries + heartbeats, 'record')}: the ${counted(records, 'record')} and ${more.join(' and ')}`,
   ];
 }
 

@@ -73,6 +73,8 @@ export async function simulate(
     pipeline: plan.name,
     planHash: plan.hash,
     records: records.length,
+    retries: first?.retries ?? 0,
+    heartbeats: first?.heartbeats ?? 0,
     shards: options.shards ?? SHARDS_DEFAULT,
     seeds,
     findings: findingsOf(plan, observations, wrongRows),
@@ -85,6 +87,8 @@ interface SeedRun {
   readonly observations: readonly Observation[];
   readonly wrongRows: ReadonlyMap<string, number>;
   readonly sizes: readonly SliceSizes[];
+  readonly retries: number;
+  readonly heartbeats: number;
 }
 
 async function runSeed(
@@ -107,7 +111,15 @@ async function runSeed(
   const ideal = idealOf(plan, records, logs);
   const { broken, wrongRows } = await differencesOf(plan, run, recounts, ideal);
   const promises = broken.map((detail) => brokenPromise(detail, seed));
-  return { observations: [...promises, ...observations], wrongRows, sizes: run.sizes };
+  const arrived = logs.flatMap((log) => log.records);
+  const heartbeats = arrived.filter(({ index }) => index < 0).length;
+  return {
+    observations: [...promises, ...observations],
+    wrongRows,
+    sizes: run.sizes,
+    retries: arrived.length - heartbeats - records.length,
+    heartbeats,
+  };
 }
 
 function recordsOf(plan: Plan, options: SimulateOptions, seed: number): TimedRecord[] {

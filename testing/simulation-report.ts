@@ -7,7 +7,12 @@ import type { SliceSizes } from './memory-run.ts';
 export interface SimulationReport {
   readonly pipeline: string;
   readonly planHash: string;
+  /** That were given; retries and heartbeats are no part of them. */
   readonly records: number;
+  /** Copies that producers sent besides, with the first seed. */
+  readonly retries: number;
+  /** That were put into shards besides, with the first seed: `sizes` counts all three. */
+  readonly heartbeats: number;
   readonly shards: number;
   readonly seeds: readonly number[];
   /** What costs most first; empty if nothing was found. */

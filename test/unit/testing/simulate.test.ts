@@ -160,6 +160,42 @@ describe('simulate', () => {
     expect(others).toMatchObject([{ kind: 'unreadable', records: 1, firstRecord: 301 }]);
   });
 
+  it('counts each of them once, says that retries are extra, and what is wrong with the first', async () => {
+    const bad = records.map((each, index) => (index % 60 === 42 ? { ...each, amount: '7' } : each));
+    const retries = { share: 1, after: '1s' } as const;
+    const options = { records: bad, retries, seeds: 1, faults: 'none' } as const;
+    const { findings, text, sizes, ...report } = await simulate(orders({ within: '1h' }), options);
+    expect(findings).toMatchObject([
+      {
+        ...{ kind: 'unreadable', records: 5, copies: 5, firstRecord: 43 },
+        example: 'field "amount": found "7", expected a number or null',
+      },
+    ]);
+    expect(text).toContain(
+      'unreadable: 5 records (and 5 copies that retries sent of them) cannot be counted (wrong-type)',
+    );
+    expect(text).toContain(
+      '\n   record 43: field "amount": found "7", expected a number or null\n',
+    );
+    expect(report).toMatchObject({ records: 300, retries: 300, heartbeats: 0 });
+    expect(text).toContain(
+      'with seed 1 the shards got 600 records: the 300 records and 300 copies that retries sent\n',
+    );
+    expect(sizes.reduce((sum, each) => sum + each.records, 0)).toBe(600);
+  });
+
+  it('counts a late record once that comes late twice', async () => {
+    const late = records.map((each, index) =>
+      index === 200 ? { ...each, at: each.at - 30 * MINUTE_MS } : each,
+    );
+    const retries = { share: 1, after: '1s' } as const;
+    const findings = await found({ late: 'side' }, { records: late, retries });
+    expect(findings.find(({ kind }) => kind === 'late-aside')).toMatchObject({
+      ...{ records: 1, copies: 1, firstRecord: 201 },
+      example: null,
+    });
+  });
+
   it('is the same for the same seed, and says what checkpoints weigh', async () => {
     const options = { ...LATE, seeds: [7], faults: 'none' } as const;
     const [a, b] = [await simulate(orders({}), options), await simulate(orders({}), options)];
