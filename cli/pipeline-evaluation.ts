@@ -2,15 +2,12 @@
  * The thread that a pipeline file runs in: evaluates the module, judges its default export, and hands back the pipeline as
  * JSON, or what is wrong with it. The file's own code may do here what it likes.
  */
-import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { inspect, stripVTControlCharacters } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 // All that `tidemark` is to the file: loaded before the hooks, it is none of the pipeline's own modules.
 import '../core/definition/index.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';
 import { planToJson } from '../core/definition/plan-json.ts';
+import { loadingError } from './loading-error.ts';
 import { importPipeline, syntaxErrorIn } from './module-hooks.ts';
 import type { EvaluationMessage } from './pipeline-file.ts';
 import { silenceExperimentalWarnings } from './warnings.ts';
@@ -57,33 +54,11 @@ function judge(exported: Readonly<Record<string, unknown>>, pipeline: unknown): 
 }
 
 function failure(thrown: unknown): EvaluationMessage {
-  return { kind: 'failed', message: `could not be loaded:\n\n${loadingError(thrown)}` };
+  const cause = thrown instanceof SyntaxError ? (syntaxErrorIn(absolute) ?? thrown) : thrown;
+  return { kind: 'failed', message: `could not be loaded:\n\n${loadingError(cause, absolute)}` };
 }
 
 /** True for what compilers make of `export default` where they write CommonJS. */
 function isCompiledModule(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, '__esModule');
-}
-
-/** The error with the place in the author's files, without the frames of Node and of this program. */
-function loadingError(thrown: unknown): string {
-  const cause = thrown instanceof SyntaxError ? (syntaxErrorIn(absolute) ?? thrown) : thrown;
-  if (!(cause instanceof Error)) return `  it threw ${inspect(cause, { depth: 0 })}`;
-  const folders = [dirname(absolute), realFolderOf(absolute)];
-  const own = folders.flatMap((folder) => [folder, pathToFileURL(folder).href]);
-  return stripVTControlCharacters(cause.stack ?? cause.message)
-    .replace(/ \[ERR_\w+_TYPESCRIPT_SYNTAX\]/, '')
-    .split('\n')
-    .filter((line) => !/^ +at /.test(line) || own.some((folder) => line.includes(folder)))
-    .map((line) => `  ${line}`.trimEnd())
-    .join('\n');
-}
-
-/** Where the file lies that a link leads to. */
-function realFolderOf(path: string): string {
-  try {
-    return dirname(realpathSync(path));
-  } catch {
-    return dirname(path);
-  }
 }

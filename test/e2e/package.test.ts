@@ -112,6 +112,16 @@ describe('the package, installed into an empty folder', () => {
     expect(check).toMatchObject({ status: 0, stderr: '' });
     expect(check.stdout).toContain('flights');
   });
+
+  it('says of a file with a syntax error where it is, and shows nothing of its own code', () => {
+    writeFileSync(join(elsewhere, 'broken.ts'), 'export default {\n  name: "a",,\n};\n');
+    const { status, stderr } = tidemark('check', '--pipeline', 'broken.ts');
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('broken.ts:2\n');
+    expect(stderr).toContain('SyntaxError: ');
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
 });
 
 describe('the package, for tests of pipelines', () => {
