@@ -6,7 +6,7 @@ import { loadingError } from '../../../cli/loading-error.ts';
 import { syntaxErrorIn } from '../../../cli/module-hooks.ts';
 import { temporaryFolder } from '../adapters-local/temporary-folder.ts';
 
-const PROGRAM = '/home/ann/shop/node_modules/tidemark/dist/cli/';
+const PROGRAM = '/srv/shop/node_modules/tidemark/dist/cli/';
 
 function thrown(...frames: readonly string[]): Error {
   const error = new RangeError('no 1');
@@ -16,17 +16,17 @@ function thrown(...frames: readonly string[]): Error {
 
 it('shows frames of the author, and none of a Tidemark that is installed in the same folder', () => {
   const error = thrown(
-    'limit (file:///home/ann/shop/limits.ts:2:7)',
-    '/home/ann/shop/tidemark.config.ts:4:1',
+    'limit (file:///srv/shop/limits.ts:2:7)',
+    '/srv/shop/tidemark.config.ts:4:1',
     `readSource (file://${PROGRAM}module-hooks.js:126:35)`,
     `stripTypes (${PROGRAM}module-hooks.js:134:16)`,
     'ModuleJob.run (node:internal/modules/esm/module_job:430:25)',
   );
-  expect(loadingError(error, '/home/ann/shop/tidemark.config.ts', [PROGRAM])).toBe(
+  expect(loadingError(error, '/srv/shop/tidemark.config.ts', [PROGRAM])).toBe(
     [
       '  RangeError: no 1',
-      '      at limit (file:///home/ann/shop/limits.ts:2:7)',
-      '      at /home/ann/shop/tidemark.config.ts:4:1',
+      '      at limit (file:///srv/shop/limits.ts:2:7)',
+      '      at /srv/shop/tidemark.config.ts:4:1',
     ].join('\n'),
   );
 });
