@@ -141,10 +141,10 @@ export interface ShardDirectory {
    */
   streamId(): Promise<string>;
   /**
-   * Every shard that the stream has, closed ones too for as long as it keeps them, as it was at most
-   * `SHARD_LIST_AGE_MS_MAX` ago: what says that a window is closed asks it at each question.
+   * Every shard that the stream has, closed ones too for as long as it keeps them, as it was at most `ageMsMax` ago, by default
+   * `SHARD_LIST_AGE_MS_MAX`: what says that a window is closed asks it at each question.
    */
-  shardIds(): Promise<readonly string[]>;
+  shardIds(ageMsMax?: number): Promise<readonly string[]>;
 }
 
 /** A record that could not be processed, whole. Identified by (slice, timeline, sequence number, sub-sequence). */

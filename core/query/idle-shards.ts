@@ -46,9 +46,10 @@ export class IdleShards {
     this.#ports = ports;
   }
 
-  async list(): Promise<ShardListing> {
+  /** As the stream was at most `ageMsMax` ago; by default as old as a list may be. */
+  async list(ageMsMax?: number): Promise<ShardListing> {
     try {
-      return { shardIds: await this.#ports.shards.shardIds(), fault: null };
+      return { shardIds: await this.#ports.shards.shardIds(ageMsMax), fault: null };
     } catch (error) {
       return { shardIds: null, fault: silenceOf(error) };
     }

@@ -22,7 +22,7 @@ import {
   type QuarantineSummary,
   summarizeQuarantine,
 } from './quarantine-list.ts';
-import { type Asked, gone, guarded, Refused, refuse } from './query-problem.ts';
+import { type Asked, didYouMean, gone, guarded, Refused, refuse } from './query-problem.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
 import { type Snapshot, type SnapshotPorts, Snapshots } from './snapshots.ts';
 import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.ts';
@@ -120,6 +120,7 @@ export class Queries {
     for (let attempt = 1; ; attempt++) {
       const isLost = attempt === 1 ? () => false : await this.#lostRuns(attempt, next);
       const snapshot = await this.#snapshot(next);
+      await this.#refuseUnknownShards(request, snapshot);
       try {
         const reading = { runs: this.#runs, isLost, ...(pace === undefined ? {} : { pace }) };
         const page = await readRows(request, snapshot.parts, reading);
@@ -129,6 +130,18 @@ export class Queries {
         if (next !== null && attempt > 1) throw notKept();
       }
     }
+  }
+
+  /** A record of a shard that the stream does not have never comes. */
+  async #refuseUnknownShards({ after }: ViewRequest, { parts }: Snapshot): Promise<void> {
+    const known = new Set(parts.map(({ shardId }) => shardId));
+    if (after.every(({ shardId }) => known.has(shardId))) return;
+    // One that came a moment ago is not in a list that is kept for a while.
+    const { shardIds } = await this.#idleShards.list(0);
+    if (shardIds === null) return;
+    for (const shardId of shardIds) known.add(shardId);
+    const unknown = after.find(({ shardId }) => !known.has(shardId));
+    if (unknown !== undefined) refuseShard(unknown.shardId, [...known].sort());
   }
 
   /** Which of the runs that are not there are lost: those that HEADs still list, and at last all. */
@@ -166,6 +179,19 @@ function judgeToken(token: SnapshotToken, request: ViewRequest, nowMs: number): 
   if (!mayHavePassed(token.issuedMs, SNAPSHOT_AGE_MS_MAX, nowMs)) return;
   const minutes = SNAPSHOT_AGE_MS_MAX / 60_000;
   throw new Refused(gone(`next is good for ${minutes} minutes: ask again without it.`, 'next'));
+}
+
+const SHARDS_NAMED_MAX = 20;
+
+function refuseShard(shardId: string, known: readonly string[]): never {
+  const named = known.slice(0, SHARDS_NAMED_MAX).join(', ');
+  const more = known.length - SHARDS_NAMED_MAX;
+  const shards = more > 0 ? `${named} and ${more} more` : named;
+  refuse('no-such-shard', `The stream has no shard '${shardId}'${didYouMean(shardId, known)}`, {
+    path: 'after',
+    expected: shards === '' ? 'a shard of the stream, which lists none' : shards,
+    found: shardId,
+  });
 }
 
 function notKept(): Refused {

@@ -189,6 +189,28 @@ describe('tidemark put', () => {
 });
 
 describe('the other commands', () => {
+  it('tells by its exit code that a record is not in the answer, and refuses a shard that there is not', async () => {
+    const whole = await dev.command('query', 'by_shop', '--limit', '1', '--json');
+    const { next, reached } = JSON.parse(whole.stdout);
+    expect({ code: whole.code, reached }).toEqual({ code: 0, reached: undefined });
+    // A pinned page waits for nothing.
+    const never = `shardId-000000000000:${'9'.repeat(56)}`;
+    const page = ['query', 'by_shop', '--next', next, '--after', never] as const;
+    for (const options of [[], ['--json']]) {
+      const { code, stdout, stderr } = await dev.command(...page, ...options);
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: 'warning: the records of --after were not in yet when the answer was due\n',
+      });
+      if (options.length > 0) expect(JSON.parse(stdout).reached).toBe(false);
+    }
+    const { code, stderr } = await dev.command('query', 'by_shop', '--after', 'shardId-7:1');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /The stream has no shard 'shardId-7'[\s\S]*expected shardId-000000000000/,
+    );
+  });
+
   it('query without a view lists the views', async () => {
     const { code, stdout } = await dev.command('query');
 

@@ -33,10 +33,10 @@ export class KinesisShardDirectory implements ShardDirectory {
     this.#clock = clock;
   }
 
-  async shardIds(): Promise<readonly string[]> {
+  async shardIds(ageMsMax = SHARD_LIST_AGE_MS_MAX): Promise<readonly string[]> {
     const ageMs = this.#clock.nowMs() - this.#listedMs;
     // A clock that was set back says nothing of the list's age.
-    const isFresh = ageMs >= 0 && ageMs < SHARD_LIST_AGE_MS_MAX;
+    const isFresh = ageMs >= 0 && ageMs < ageMsMax;
     const ranges = isFresh ? this.#ranges : await this.#listAgain();
     return [...ranges.keys()];
   }

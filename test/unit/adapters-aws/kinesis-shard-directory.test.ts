@@ -38,6 +38,9 @@ describe('the shards of a stream on AWS', () => {
     world.nowMs -= 3_600_000;
     await directory.shardIds();
     expect(world.lists).toBe(3);
+    shardIds.push('shardId-3');
+    expect(await directory.shardIds()).not.toContain('shardId-3');
+    expect(await directory.shardIds(0)).toContain('shardId-3');
   });
 
   it('are not said from an old list where the stream does not answer', async () => {

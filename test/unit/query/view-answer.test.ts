@@ -16,6 +16,7 @@ import {
   pagesOf,
   plainRow,
   plan,
+  problemOf,
   QueryWorld,
   shardIdOf,
 } from './query-world.ts';
@@ -372,9 +373,36 @@ describe('the answer of a view', () => {
     expect(
       (await answerOf(world.queries, 'by_origin', { after: `${shardIdOf(1)}:20` })).reached,
     ).toBe(true);
-    expect(
-      (await answerOf(world.queries, 'by_origin', { after: `${shardIdOf(7)}:1` })).reached,
-    ).toBe(false);
+  });
+
+  it('refuses to wait for a record of a shard that the stream does not have', async () => {
+    const after = [`${shardIdOf(0)}:1`, `${shardIdOf(7)}:1`];
+    expect(await problemOf(world.queries, 'by_origin', { after })).toEqual({
+      status: 400,
+      title: 'Bad Request',
+      code: 'no-such-shard',
+      detail: `The stream has no shard '${shardIdOf(7)}': did you mean '${shardIdOf(0)}'?`,
+      path: 'after',
+      expected: `${shardIdOf(0)}, ${shardIdOf(1)}`,
+      found: shardIdOf(7),
+    });
+    const shardIds = async () => Array.from({ length: 23 }, (_, index) => shardIdOf(index + 100));
+    const many = world.newQueries({ shards: { shardIds } });
+    const { expected } = await problemOf(many, 'by_origin', { after });
+    expect(expected).toMatch(/^shardId-000000000000, .* and 5 more$/);
+  });
+
+  it('waits for one of a shard that came since the stream was listed, or while it does not list them', async () => {
+    const after = `${shardIdOf(7)}:1`;
+    const seen = [0, 1].map(shardIdOf);
+    const shardIds = async (ageMsMax?: number) => (ageMsMax === 0 ? [...seen, shardIdOf(7)] : seen);
+    const split = world.newQueries({ shards: { shardIds } });
+    expect(await answerOf(split, 'by_origin', { after })).toMatchObject({ reached: false });
+    const silent = async () => {
+      throw new TransientFault('the stream is busy');
+    };
+    const busy = world.newQueries({ shards: { shardIds: silent } });
+    expect(await answerOf(busy, 'by_origin', { after })).toMatchObject({ reached: false });
   });
 
   it('ends a page early rather than answer more than a function may', async () => {

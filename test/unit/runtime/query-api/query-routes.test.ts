@@ -101,13 +101,25 @@ describe('the routes of the query API', () => {
     expect(paths.length).toBeGreaterThan(2);
   });
 
-  it('do not wait for a shard that nobody knows', async () => {
+  it('wait for the first record of a shard that has no slice yet', async () => {
+    const world = new QueryWorld();
+    await world.deliver(0, flight);
+    const shards = { shardIds: async () => [0, 1].map(shardIdOf) };
+    const handler = createQueryHandler(world.newQueries({ shards }));
+    const answer = ask(handler, request(`/v1/views/by_origin?after=${shardIdOf(1)}:10`));
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    await world.deliver(1, flight);
+    expect(JSON.parse(String((await answer).body))).toMatchObject({ reached: true });
+  });
+
+  it('refuse to wait for a shard that the stream does not have', async () => {
     const world = new QueryWorld();
     await world.deliver(0, flight);
     const handler = createQueryHandler(world.queries);
     const asked = request(`/v1/views/by_origin?after=${shardIdOf(5)}:1`);
     const answer = await ask(handler, asked, { waitMsMax: 3_600_000, waitStepMs: 5 });
-    expect(JSON.parse(String(answer.body))).toMatchObject({ reached: false });
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(String(answer.body))).toMatchObject({ code: 'no-such-shard' });
   });
 
   it('do not wait for a client that has gone, nor on a page of an older snapshot', async () => {
