@@ -27,7 +27,7 @@ export interface PipelineStatus {
   readonly plan: { readonly ordinal: number; readonly hash: string };
   /** What became of each record: it counts in one of these. */
   readonly records: Readonly<RecordCounts>;
-  /** Of the folded ones: how many wait in the quarantine too, as late for some views while others took them. */
+  /** Of the folded ones: how many were quarantined too, as late for some views while others took them; purged ones too. */
   readonly partlyQuarantined: number;
   /** Of the folded ones: how many some views dropped as late while others took them. */
   readonly partlyDropped: number;
