@@ -55,6 +55,29 @@ describe('the pipeline that records are put for', () => {
   });
 
   it.each<[string, RequestListener]>([
+    ['says nothing', () => {}],
+    ['says nothing to its end', (_, response) => response.write('{"pipeline":')],
+    ['is too busy', (_, response) => response.writeHead(503).end('{}')],
+  ])('is not guessed where what is there %s', async (_, listener) => {
+    const endpoint = await serve(listener);
+    for (const stream of [undefined, 'flights']) {
+      const asked = planForPut(place({ pipeline: FLIGHTS, endpoint, stream }), 300);
+      await expect(asked).rejects.toThrow(
+        /what runs at http:\S+ did not say within 0\.3 s which pipeline it has\n.*--pipeline/,
+      );
+    }
+  });
+
+  it('is what runs there, once it is no longer too busy', async () => {
+    let asked = 0;
+    const endpoint = await serve((_, response) => {
+      if (++asked === 1) response.writeHead(503).end('{}');
+      else response.end(JSON.stringify({ pipeline: planToJson(smallPlan) }));
+    });
+    expect(await planForPut(place({ endpoint }))).toEqual(smallPlan);
+  });
+
+  it.each<[string, RequestListener]>([
     ['answers otherwise', (_, response) => response.end('<html>')],
     ['has no pipeline', (_, response) => response.end('{"pipeline":{"name":1}}')],
     ['refuses', (_, response) => response.writeHead(404).end('{}')],
