@@ -91,14 +91,14 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'retention deletes the base that is in use',
-    'unreadable state',
+    'unreadable state|what HEAD must keep is not kept',
     'core/checkpoint/collect.ts',
     'isCollectable(name, head.collectBelow, manifest)',
     'isCollectable(name, head.epoch + 1, manifest)',
   ),
   mutant(
     'retention keeps no older base',
-    'CorruptStateFault',
+    'CorruptStateFault|what HEAD must keep is not kept',
     'core/checkpoint/collect.ts',
     'isCollectable(name, head.collectBelow, manifest)',
     'isCollectable(name, head.epoch, manifest)',

@@ -69,7 +69,7 @@ export const GAP_IN_A_LOST_RACE: Partial<Scenario> = {
   knobs: { unsavedAgeMsMax: 30_000 },
   incidents: [
     { atMs: 9_000, kind: 'mapping-replaced', from: 'LATEST', afterMs: 3_000, fresh: true },
-    { atMs: 12_300, kind: 'checkpoint' },
+    ...[12_010, 12_050, 12_100, 12_160].map((atMs) => ({ atMs, kind: 'checkpoint' as const })),
   ],
 };
 
