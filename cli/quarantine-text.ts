@@ -101,7 +101,7 @@ export function describeReasons(
 
 const NOTHING = 'nothing in the quarantine is selected';
 
-function damageLines(damaged: readonly DamagedRun[] = []): string[] {
+export function damageLines(damaged: readonly DamagedRun[] = []): string[] {
   if (damaged.length === 0) return [];
   const runs = damaged.map(({ slice, epoch }) => `${printable(slice)} epoch ${epoch}`).join(', ');
   return [

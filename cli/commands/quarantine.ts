@@ -5,6 +5,7 @@ import { printableJson } from '../printable.ts';
 import {
   addReasons,
   type DamagedRun,
+  damageLines,
   describePage,
   describeReasons,
   type QuarantinePage,
@@ -93,6 +94,8 @@ function pathOf(query: URLSearchParams): string {
 interface PurgeAnswer {
   readonly purged: number;
   readonly unknown: readonly string[];
+  readonly refused: readonly { readonly id: string; readonly reason: string }[];
+  readonly damaged?: readonly DamagedRun[];
   readonly next?: string;
 }
 
@@ -104,7 +107,7 @@ function purgeCommand(): Command {
     .argument('[id...]', 'ids that tidemark quarantine lists')
     .addHelpText(
       'after',
-      '\nPurged records cannot be redriven, and go on counting as quarantined. Ends with 1 if an id is of no record that is kept.',
+      '\nPurged records cannot be redriven, and go on counting as quarantined. A record that came back is not purged. Ends with 1 if an id is of no record that is kept, or a record was not purged.',
     )
     .action(purge);
   return withChoiceOptions(command);
@@ -116,26 +119,38 @@ async function purge(
   command: Command,
 ): Promise<void> {
   const place = adminPlace(options, command);
-  const answer = { purged: 0, unknown: [] as string[] };
+  const unknown: string[] = [];
+  const refused: PurgeAnswer['refused'][number][] = [];
+  const damaged = new Map<string, DamagedRun>();
+  let purged = 0;
   const ask = (body: object) => callQueryApi<PurgeAnswer>(place, '/v1/quarantine/purge', body);
-  for await (const { purged, unknown } of inPages(choiceOf(ids, options), ask)) {
-    answer.purged += purged;
-    answer.unknown.push(...unknown);
+  for await (const page of inPages(choiceOf(ids, options), ask)) {
+    purged += page.purged;
+    unknown.push(...page.unknown);
+    refused.push(...page.refused);
+    for (const run of page.damaged ?? []) damaged.set(`${run.slice} ${run.epoch}`, run);
   }
+  const runs = damaged.size === 0 ? {} : { damaged: [...damaged.values()] };
+  const answer = { purged, unknown, refused, ...runs };
   console.log(options.json ? printableJson(answer, 2) : describePurge(answer));
-  if (answer.unknown.length > 0) process.exitCode = 1;
+  if (unknown.length + refused.length > 0) process.exitCode = 1;
 }
 
-export function describePurge({ purged, unknown }: PurgeAnswer): string {
-  if (purged + unknown.length === 0) return 'nothing in the quarantine is selected';
-  const counts = `${purged} purged`;
-  if (unknown.length === 0) return counts;
-  const table = formatTable(
-    ['id', 'why not'],
-    unknown.map((id) => [id, 'no record that is kept has this id']),
-    TERMINAL,
-  );
-  return `${counts}, ${unknown.length} unknown\n${table}`;
+export function describePurge({ purged, unknown, refused, damaged = [] }: PurgeAnswer): string {
+  if (purged + unknown.length + refused.length === 0) {
+    return 'nothing in the quarantine is selected';
+  }
+  const left = [
+    ...refused.map(({ id, reason }) => [id, reason]),
+    ...unknown.map((id) => [id, 'no record that is kept has this id']),
+  ];
+  const counts = [
+    `${purged} purged`,
+    ...(refused.length > 0 ? [`${refused.length} not purged`] : []),
+    ...(unknown.length > 0 ? [`${unknown.length} unknown`] : []),
+  ].join(', ');
+  const table = left.length === 0 ? [] : [formatTable(['id', 'why not'], left, TERMINAL)];
+  return [counts, ...table, ...damageLines(damaged)].join('\n');
 }
 
 /** A query URL of AWS says less, and that to those who may not ask the other. */

@@ -15,6 +15,7 @@ import { Zone } from '../time/zone.ts';
 import { IdleShards } from './idle-shards.ts';
 import type { Pace } from './pace.ts';
 import type { QueryParameters } from './parameter-values.ts';
+import type { RecordChoice } from './quarantine-body.ts';
 import {
   listQuarantine,
   parseQuarantineRequest,
@@ -29,7 +30,12 @@ import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.
 import { type ViewAnswer, viewAnswer } from './view-answer.ts';
 import { parseViewRequest, type ViewRequest } from './view-request.ts';
 import { type RunReading, readRows } from './view-rows.ts';
-import { type QuarantineSources, quarantinedPlaces } from './waiting-records.ts';
+import {
+  type QuarantineSources,
+  type QuarantineStandings,
+  quarantinedPlaces,
+  standingsOf,
+} from './waiting-records.ts';
 
 export interface QueryPorts extends StatusPorts, SnapshotPorts {
   readonly quarantine: QuarantineIndex;
@@ -105,6 +111,11 @@ export class Queries {
       }
       return ids;
     });
+  }
+
+  /** What the ledgers say of the first chosen records, at most `limit` of a selection. */
+  quarantinedStandings(choice: RecordChoice, limit: number): Promise<Asked<QuarantineStandings>> {
+    return this.#inTurn(async () => standingsOf(choice, limit, await this.#quarantineNow()));
   }
 
   async #quarantineNow(): Promise<QuarantineSources> {

@@ -9,17 +9,21 @@ import type { Manifest, RunReference } from '../checkpoint/manifest.ts';
 import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
 import {
+  isQuarantineId,
   isSelected,
+  positionOfQuarantineId,
   type QuarantinedPlace,
   type QuarantinedRecord,
   type QuarantineIndex,
   type QuarantineSelection,
   quarantineId,
+  timelineOfQuarantineId,
 } from '../ports.ts';
 import { type Position, sortablePosition } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
 import type { RecentLedger } from '../state/recent-ledger.ts';
+import type { RecordChoice } from './quarantine-body.ts';
 import type { SliceSnapshot } from './slice-reader.ts';
 import type { DamagedRun } from './view-rows.ts';
 
@@ -118,6 +122,52 @@ async function notPurged(
   return pending.filter((record) => found.get(quarantineId(record)) !== 'purged');
 }
 
+/** Whether a record waits, as its slice's ledger says. `unreadable`: results that may say so cannot be read. */
+export type WaitingStanding = 'waits' | 'came-back' | 'unknown' | 'unreadable';
+
+export interface QuarantineStandings {
+  /** By id, in order. */
+  readonly standings: ReadonlyMap<string, WaitingStanding>;
+  /** Results that cannot be read. */
+  readonly damaged: readonly DamagedRun[];
+}
+
+/** What the ledgers say of the chosen records: of a selection the first that may wait, at most `limit`. */
+export async function standingsOf(
+  choice: RecordChoice,
+  limit: number,
+  sources: QuarantineSources,
+): Promise<QuarantineStandings> {
+  const damaged = new Map<string, DamagedRun>();
+  const onDamage = (run: DamagedRun) => damaged.set(`${run.slice} ${run.epoch}`, run);
+  const ledgers = new Map(
+    sources.slices.map((slice) => [
+      slice.head.sliceId,
+      new LedgerReader(slice, sources.runs, onDamage),
+    ]),
+  );
+  const standings = new Map<string, WaitingStanding>();
+  for await (const id of chosenIds(choice, sources)) {
+    const ledger = ledgers.get(id.slice(0, id.indexOf('/')));
+    const isOfIt =
+      ledger !== undefined && isQuarantineId(id) && timelineOfQuarantineId(id) <= ledger.timeline;
+    standings.set(id, isOfIt ? await ledger.standingOf(positionOfQuarantineId(id)) : 'unknown');
+    if (!('ids' in choice) && standings.size === limit) break;
+  }
+  return { standings, damaged: [...damaged.values()] };
+}
+
+async function* chosenIds(
+  choice: RecordChoice,
+  sources: QuarantineSources,
+): AsyncGenerator<string> {
+  if ('ids' in choice) yield* choice.ids;
+  else {
+    const places = quarantinedPlaces(choice.after, choice.selection, sources);
+    for await (const place of places) yield quarantineId(place);
+  }
+}
+
 /** The ledger of one slice, at one epoch. */
 class LedgerReader {
   readonly timeline: number;
@@ -140,14 +190,21 @@ class LedgerReader {
     this.#recent = checkpoint.image.recentLedger;
   }
 
+  /** Better listed once too often than not at all: a redrive and a purge ask again. */
   async waits(record: Position): Promise<boolean> {
+    const standing = await this.standingOf(record);
+    return standing === 'waits' || standing === 'unreadable';
+  }
+
+  async standingOf(record: Position): Promise<WaitingStanding> {
     const recent = this.#recent.entriesOf(record);
     const readerOf = (run: RunReference) => this.#runs.reader(this.#sliceId, run);
     const stored = await ledgerInRuns(record, this.#manifest.runs, readerOf);
     for (const { epoch } of stored.damaged) this.#onDamage({ slice: this.#sliceId, epoch });
-    // Better listed once too often than not at all: a redrive asks again.
-    const { waiting } = ledgerStanding([...stored.entries, ...recent]);
-    return waiting.length > 0 || stored.damaged.length > 0;
+    if (stored.damaged.length > 0) return 'unreadable';
+    const { waiting, cameBack } = ledgerStanding([...stored.entries, ...recent]);
+    if (waiting.length > 0) return 'waits';
+    return cameBack ? 'came-back' : 'unknown';
   }
 }
 

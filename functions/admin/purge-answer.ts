@@ -1,7 +1,7 @@
 /**
  * `POST /v1/quarantine/purge`: bytes of quarantined records are deleted for good.
  *
- *   200 {purged, unknown}         `next` is there where more is selected than one call takes: the same body with it goes on
+ *   200 {purged, unknown, refused}         `next` is there where more is selected than one call takes: the same body with it goes on
  */
 import type { PurgeSummary } from '../../core/query/purge.ts';
 import { parseRecordChoice, type RecordChoice } from '../../core/query/quarantine-body.ts';

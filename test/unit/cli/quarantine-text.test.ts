@@ -84,6 +84,20 @@ it('counts of several answers are added, with the first and the last arrival of 
 });
 
 it('a purge that selects nothing says so', () => {
-  expect(describePurge({ purged: 0, unknown: [] })).toBe('nothing in the quarantine is selected');
-  expect(describePurge({ purged: 2, unknown: [] })).toBe('2 purged');
+  const answer = { unknown: [], refused: [] };
+  expect(describePurge({ ...answer, purged: 0 })).toBe('nothing in the quarantine is selected');
+  expect(describePurge({ ...answer, purged: 2 })).toBe('2 purged');
+});
+
+it('a purge names what it left, why, and what could not be read', () => {
+  const text = describePurge({
+    purged: 2,
+    unknown: ['slice-1/a'],
+    refused: [{ id: 'slice-1/b', reason: 'it came back' }],
+    damaged: [{ slice: 'slice-1', epoch: 7 }],
+  });
+  expect(text).toMatch(/^2 purged, 1 not purged, 1 unknown\n/);
+  expect(text).toMatch(/slice-1\/b +it came back\n/);
+  expect(text).toMatch(/slice-1\/a +no record that is kept has this id\n/);
+  expect(text).toMatch(/warning: results cannot be read: slice-1 epoch 7/);
 });

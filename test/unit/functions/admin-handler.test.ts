@@ -17,7 +17,7 @@ function trial(overrides: Partial<AdminHandlerPorts> = {}) {
     ask: async () => ({ ok: true, value: { requests: [], refused: [] } }),
     outcome: async () => ({ redriven: ['x'], refused: [], pending: [] }),
     tick: async () => {},
-    purge: async () => ({ ok: true, value: { purged: 1, unknown: [] } }),
+    purge: async () => ({ ok: true, value: { purged: 1, unknown: [], refused: [] } }),
     activate: async () => ({ ordinal: 2 }),
     emptyBucket: async () => {},
     patienceMs: 0,

@@ -1,5 +1,6 @@
 /** Records whose bytes are gone: purged by a person, or brought back so long ago that no fallback can undo it. */
 import { describe, expect, it } from 'vitest';
+import { load } from '../../../core/checkpoint/restore.ts';
 import { Purges } from '../../../core/query/purge.ts';
 import { parseRecordChoice } from '../../../core/query/quarantine-body.ts';
 import { Queries } from '../../../core/query/queries.ts';
@@ -29,6 +30,7 @@ it('a purged record is not listed, is refused by that name, and goes on counting
   expect(await purge(world, { ids: [world.idOf(WHOLE), unknown] })).toEqual({
     purged: 1,
     unknown: [unknown],
+    refused: [],
   });
   // Of HEAD's own epoch: its delta still names the record, and the next owner lists it again.
   expect(await listed(world)).toEqual([world.idOf(LATE), world.idOf(BROKEN)]);
@@ -54,6 +56,44 @@ it('a purge takes a reason and bounds of arrival', async () => {
     purged: 1,
   });
   expect(await listed(world)).toEqual([world.idOf(WHOLE), world.idOf(BROKEN)]);
+});
+
+it('what came back is not purged, by id or by a selection: a fallback may undo that', async () => {
+  const world = await begun();
+  for (const at of [10, 11]) await world.task().deliver(world.batch(at, at + 1), PLENTY);
+  await world.requestFor(WHOLE);
+  await world.task().tick(PLENTY);
+  const id = world.idOf(WHOLE);
+  expect(await purge(world, { ids: [id] })).toEqual({
+    purged: 0,
+    unknown: [],
+    refused: [{ id, reason: expect.stringMatching(/^it came back: its bytes go by themselves/) }],
+  });
+  expect(await purge(world, { from: '1970-01-01' })).toMatchObject({ purged: 2, refused: [] });
+  expect((await world.quarantine.read([id])).get(id)).toMatchObject({ reason: 'wrong-type' });
+  // The epoch that brought it back is lost: it waits again, and comes back again.
+  await world.damage((await world.head()).delta!);
+  await world.task().checkpoint(PLENTY);
+  expect(await listed(world)).toEqual([id]);
+  await world.task().tick(PLENTY);
+  expect(await listed(world)).toEqual([]);
+});
+
+it('what may have come back is not purged where results that say so cannot be read, and these are named', async () => {
+  const world = await begun();
+  await world.requestFor(WHOLE);
+  await world.task().tick(PLENTY);
+  await world.task().checkpoint(PLENTY);
+  const { manifest } = await load(smallPlan, await world.head(), world.blobs);
+  for (const run of manifest.runs) await world.damage(run);
+  const ids = [WHOLE, LATE, BROKEN].map((index) => world.idOf(index));
+  for (const choice of [{ ids }, { from: '1970-01-01' }]) {
+    const { purged, refused, damaged } = await purge(world, choice);
+    expect(purged).toBe(0);
+    expect(refused.map(({ id }) => id)).toEqual(ids);
+    expect(damaged).toEqual([{ slice: SLICE, epoch: manifest.runs[0]?.epoch }]);
+  }
+  expect((await world.quarantine.read(ids)).size).toBe(3);
 });
 
 it('what came back is kept while a fallback can undo it, and then no longer', async () => {
