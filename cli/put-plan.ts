@@ -66,7 +66,7 @@ async function runningPlan(endpoint: string, answerMsMax: number): Promise<Plan 
     if (response?.ok) {
       const answer = await response.json().catch(() => null);
       if (!signal.aborted) return planIn(answer);
-    } else if (response !== null && response.status !== 503) return null;
+    } else if (response !== null && response.status < 500) return null;
     await setTimeout(RETRY_MS);
   }
   throw new PipelineFileError(

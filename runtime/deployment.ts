@@ -5,13 +5,16 @@
  */
 import type { Plan } from '../core/definition/plan.ts';
 import { planToJson } from '../core/definition/plan-json.ts';
+import { pipelineAnswer } from '../core/query/queries.ts';
+import { resultOf } from '../functions/function-url.ts';
 import type { QueryEvent } from '../functions/query/handler.ts';
 import type { EnvironmentData } from './aggregate-environment.ts';
 import { EnvironmentPool } from './environment-pool.ts';
 import type { PurgePayload, RedrivePayload } from './query-environment.ts';
 import { threadEntry } from './thread-entry.ts';
 
-const POINT_PATHS = ['/v1/views', '/v1/pipeline', '/v1/status'];
+const PIPELINE_PATH = '/v1/pipeline';
+const POINT_PATHS = ['/v1/views', PIPELINE_PATH, '/v1/status'];
 
 export interface DeploymentOptions {
   readonly dataFolder: string;
@@ -76,6 +79,14 @@ export class Deployment {
     request: QueryEvent | RedrivePayload | PurgePayload,
     signal?: AbortSignal,
   ): Promise<unknown> {
+    // `put` asks it first, and must not guess because others ask much.
+    if (
+      'rawPath' in request &&
+      request.rawPath === PIPELINE_PATH &&
+      request.rawQueryString === ''
+    ) {
+      return Promise.resolve(resultOf({ ok: true, value: pipelineAnswer(this.plan) }));
+    }
     const pool = isScan(this.plan, request) ? this.#scans : this.#points;
     return pool.invoke(request, signal);
   }

@@ -46,6 +46,16 @@ export interface QueryPorts extends StatusPorts, SnapshotPorts {
 /** Times that a snapshot is taken, when runs that it names were collected before they were read; then they are lost. */
 const ATTEMPTS_MAX = 3;
 
+/** The pipeline file that means what runs, with its defaults spelled out. */
+export interface PipelineAnswer {
+  readonly hash: string;
+  readonly pipeline: object;
+}
+
+export function pipelineAnswer(plan: Plan): PipelineAnswer {
+  return { hash: plan.hash, pipeline: planToJson(plan) };
+}
+
 export class Queries {
   readonly #plan: Plan;
   readonly #ports: QueryPorts;
@@ -71,9 +81,8 @@ export class Queries {
     return { views };
   }
 
-  /** The pipeline file that means what runs, with its defaults spelled out. */
-  pipeline(): { hash: string; pipeline: object } {
-    return { hash: this.#plan.hash, pipeline: planToJson(this.#plan) };
+  pipeline(): PipelineAnswer {
+    return pipelineAnswer(this.#plan);
   }
 
   async view(name: string, parameters: QueryParameters): Promise<Asked<ViewAnswer>> {

@@ -58,6 +58,7 @@ describe('the pipeline that records are put for', () => {
     ['says nothing', () => {}],
     ['says nothing to its end', (_, response) => response.write('{"pipeline":')],
     ['is too busy', (_, response) => response.writeHead(503).end('{}')],
+    ['fails', (_, response) => response.writeHead(500).end('{}')],
   ])('is not guessed where what is there %s', async (_, listener) => {
     const endpoint = await serve(listener);
     for (const stream of [undefined, 'flights']) {
