@@ -7,6 +7,8 @@ import type { SourceStop } from './source-stop.ts';
 
 /** Characters of one row; a quote that is never closed would otherwise take the rest of the file into memory. */
 export const ROW_LENGTH_MAX = 2 * 1024 * 1024;
+/** More has more characters than a row may, whatever they are: the parser says what is wrong with such a header. */
+const HEADER_BYTES_MAX = 4 * ROW_LENGTH_MAX;
 export const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
 const MARK = Buffer.from('\uFEFF');
@@ -27,28 +29,38 @@ export async function* textBlocks(
   stop: SourceStop,
 ): AsyncGenerator<TextBlock> {
   let line = 1;
-  let head: Buffer | null = Buffer.alloc(0);
+  let held: Buffer[] | null = [];
+  let heldBytes = 0;
+  let isOpen = false;
   for await (const lines of wholeLines(chunks, file, stop)) {
-    if (head === null) {
+    if (held === null) {
       yield { bytes: lines, line, delimiter: null };
       line += countOf(LINE_FEED, lines);
       continue;
     }
-    head = Buffer.concat([head, lines]);
-    const blocks = headOf(head);
-    const isWhole = blocks.header.at(-1) === LINE_FEED || head.length > ROW_LENGTH_MAX;
-    if (!isWhole || blocks.header.length === 0) continue;
-    yield* headBlocks(blocks);
-    line += countOf(LINE_FEED, head);
-    head = null;
+    held.push(lines);
+    heldBytes += lines.length;
+    // Only a quote can close what is open.
+    const isStillOpen = isOpen && !lines.includes(QUOTE);
+    if (isStillOpen && heldBytes <= HEADER_BYTES_MAX) continue;
+    const bytes = Buffer.concat(held);
+    const head = headOf(bytes);
+    isOpen = !head.isWhole && head.header.length > 0;
+    if (!head.isWhole && heldBytes <= HEADER_BYTES_MAX) continue;
+    yield* headBlocks(head);
+    line += countOf(LINE_FEED, bytes);
+    held = null;
   }
-  if (head !== null && head.length > 0) yield* headBlocks(headOf(head));
+  if (held === null || heldBytes === 0 || stop.isStopped) return;
+  yield* headBlocks(headOf(Buffer.concat(held)));
 }
 
 interface Head {
   readonly line: number;
   readonly delimiter: string | null;
   readonly header: Buffer;
+  /** Its end is there: what was read so far may stop inside it, also at the end of a line. */
+  readonly isWhole: boolean;
   readonly rest: Buffer;
 }
 
@@ -62,9 +74,11 @@ function headOf(bytes: Buffer): Head {
   const start = text.subarray(0, STATED_BYTES_MAX).toString('utf8');
   const [stating = '', delimiter = null] = STATED_DELIMITER.exec(start) ?? [];
   const rows = text.subarray(Buffer.byteLength(stating));
-  const end = endOfHeader(rows);
+  const found = endOfHeader(rows);
+  const end = found ?? rows.length;
   const line = stating === '' ? 1 : 2;
-  return { line, delimiter, header: rows.subarray(0, end), rest: rows.subarray(end) };
+  const [header, rest] = [rows.subarray(0, end), rows.subarray(end)];
+  return { line, delimiter, header, isWhole: found !== null, rest };
 }
 
 function* headBlocks({ line, delimiter, header, rest }: Head): Generator<TextBlock> {
@@ -88,14 +102,14 @@ async function* wholeLines(chunks: Chunks, file: string, stop: SourceStop): Asyn
   if (held.length > 0 && !stop.isStopped) yield held;
 }
 
-/** After the line that ends the first row: quotes are in pairs there. */
-function endOfHeader(block: Buffer): number {
+/** After the line that ends the first row: quotes are in pairs there. Null if no line does. */
+function endOfHeader(block: Buffer): number | null {
   let isQuoted = false;
   for (const [index, byte] of block.entries()) {
     if (byte === QUOTE) isQuoted = !isQuoted;
     else if (byte === LINE_FEED && !isQuoted) return index + 1;
   }
-  return block.length;
+  return null;
 }
 
 export function countOf(wanted: number, block: Buffer): number {

@@ -92,7 +92,7 @@ const CELL_SHOWN = 60;
 
 /** A file whose lines end in CR alone would be one long header, and its records would be missed in silence. */
 function refuseCarriageReturn(names: readonly string[], file: string, line: number): void {
-  const index = names.findIndex((name) => name.includes('\r'));
+  const index = names.findIndex((name) => /\r(?!\n)/.test(name));
   if (index < 0) return;
   throw new RecordFileError(
     `${file}, line ${line}, column ${index + 1}: the header has a carriage return in a name, so the lines of the file seem to end in CR alone. They must end in LF or CR LF: convert the file first, for example with tr '\\r' '\\n'`,

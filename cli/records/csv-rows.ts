@@ -119,8 +119,8 @@ class RowParser {
     return parser;
   }
 
-  /** The rows that end in `block`. */
-  async parse(block: Buffer): Promise<CsvRow[]> {
+  /** The rows that end in `block`, and then the failure, if there is one. */
+  async parse(block: Buffer): Promise<Iterable<CsvRow>> {
     this.#lineStarts.splice(0, this.#passed);
     this.#passed = 0;
     for (let at = block.indexOf(LINE_FEED); at >= 0; at = block.indexOf(LINE_FEED, at + 1)) {
@@ -128,7 +128,8 @@ class RowParser {
     }
     this.#parsedBytes += block.length;
     this.#quotes += countOf(QUOTE, block);
-    return this.#after(() => this.#parseWhole(block));
+    await this.#parseWhole(block);
+    return this.#told();
   }
 
   /** A parser holds its last row back until more comes, which may be long: so it is ended where its rows are whole. */
@@ -139,8 +140,10 @@ class RowParser {
     this.#parser = this.#start();
   }
 
-  async end(): Promise<CsvRow[]> {
-    return this.#after(() => this.#end());
+  /** The rows that were held back, and then the failure, if there is one. */
+  async end(): Promise<Iterable<CsvRow>> {
+    await this.#end();
+    return this.#told();
   }
 
   async #end(): Promise<void> {
@@ -149,14 +152,11 @@ class RowParser {
     await closed;
   }
 
-  /** What came before a failure is told first: the failure comes with the next call. */
-  async #after(parse: () => Promise<void>): Promise<CsvRow[]> {
-    if (this.#failure !== null) throw this.#refusal(this.#failure);
-    await parse();
+  *#told(): Generator<CsvRow> {
     const rows = this.#rows;
     this.#rows = [];
-    if (this.#failure !== null && rows.length === 0) throw this.#refusal(this.#failure);
-    return rows;
+    yield* rows;
+    if (this.#failure !== null) throw this.#refusal(this.#failure);
   }
 
   #moveTo(offset: number): void {

@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ColumnTypes } from '../../../../cli/records/csv-columns.ts';
+import { csvRecords } from '../../../../cli/records/csv-records.ts';
+import { SourceStop } from '../../../../cli/records/source-stop.ts';
 import { parsePlan } from '../../../../core/definition/parse-plan.ts';
 import type { Plan } from '../../../../core/definition/plan.ts';
 import { read, refusalOf, useFolder } from './record-reading.ts';
@@ -24,6 +26,36 @@ function planOf(part: object): Plan {
   const parsed = parsePlan({ name: 'p', ...part });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return parsed.plan;
+}
+
+/** What `put - --format csv` reads of a pipe that gives these parts. */
+async function readChunks(parts: readonly Buffer[], fromNumber = 1) {
+  const told: string[] = [];
+  const texts: string[] = [];
+  const lines: number[] = [];
+  const reading = {
+    name: '-',
+    delimiter: null,
+    types: new Map(),
+    nullText: null,
+    plan: null,
+    fromNumber,
+    tell: (text: string) => told.push(text),
+    stop: new SourceStop(),
+  };
+  async function* chunks() {
+    for (const part of parts) if (part.length > 0) yield new Uint8Array(part);
+  }
+  let refused: string | null = null;
+  try {
+    for await (const { data, number } of csvRecords(chunks(), reading)) {
+      texts.push(Buffer.from(data).toString());
+      lines.push(number);
+    }
+  } catch (error) {
+    refused = (error as Error).message;
+  }
+  return { texts, lines, told, refused };
 }
 
 const typed = (types: Record<string, 'text' | 'number' | 'boolean'>): ColumnTypes =>
@@ -206,6 +238,11 @@ describe('CSV', () => {
       'a,b\r\n"x\r\n",1\r\n2,"3\r\n4,5\r\n',
       'begins on line 4, field 2: its opening quote is never closed',
     ],
+    // The row that the parser held back comes before the refusal, and must not take its place.
+    ['a,b\n1,2\n"\n', 'begins on line 3, field 1: its opening quote is never closed'],
+    ['a,b\n1,2\n3,"', 'begins on line 3, field 2: its opening quote is never closed'],
+    ['a,b\n"', 'begins on line 2, field 1: its opening quote is never closed'],
+    ['"', 'begins on line 1, field 1: its opening quote is never closed'],
     ['a,b,a\n1,2,3', 'f.csv, line 1: columns 1 and 3 have the same name, "a"'],
     ['a,b;c,d;e\n1', 'separated by commas or semicolons: say it with --delimiter'],
   ])('is refused by line and field: %j', async (text, says) => {
@@ -316,6 +353,45 @@ describe('CSV', () => {
     expect((await read('v.csv', text, { fromNumber: 5 })).texts).toEqual(['{"a\\nb":"3","c":"4"}']);
     expect((await read('w.csv', 'sep=;\n')).texts).toEqual([]);
     expect((await read('x.csv', 'sep=;\na\n')).texts).toEqual([]);
+  });
+
+  it('cut off at any byte gives no row that the whole file does not have', async () => {
+    const text = Buffer.from('a,b\n1,"x\ny"\n"""2""",z\n"3","é"\n4,"5,""\n\n6"\n');
+    const whole = (await readChunks([text])).texts;
+    for (let end = 1; end < text.length; end++) {
+      const cut = text.subarray(0, end);
+      const isOpen = cut.toString('latin1').split('"').length % 2 === 0;
+      const { texts, refused } = await readChunks([cut]);
+      if (isOpen) expect(refused, `${end}`).not.toBeNull();
+      // The last may be one that the cut shortened.
+      const complete = texts.slice(0, -1);
+      expect(whole.slice(0, complete.length), `${end}`).toEqual(complete);
+    }
+  });
+
+  it.each([
+    ['"note\n(free)";k;x\nn;a;1\nn;b;2\n', 1, 2],
+    ['"note\n(free)",k,x\nn,a,1\n"n",b,2\n', 4, 1],
+    ['\uFEFF"sep=|"\r\n"a\r\n""b\r\n"|"c,d"\r\n1|"2\r\n3"\r\n', 1, 1],
+    ['"a\n\n\nb",c\n"1\n,",2\n3,4', 5, 2],
+  ])('gives the same in whatever parts it comes: %j from line %i', async (text, from, count) => {
+    const bytes = Buffer.from(text);
+    const whole = await readChunks([bytes], from);
+    expect(whole).toMatchObject({ refused: null, texts: { length: count } });
+    for (let first = 0; first < bytes.length; first++) {
+      for (let second = first; second < bytes.length; second++) {
+        const cuts = [bytes.subarray(0, first), bytes.subarray(first, second)];
+        const read = await readChunks([...cuts, bytes.subarray(second)], from);
+        expect(read, `${first}, ${second}`).toEqual(whole);
+      }
+    }
+  });
+
+  it('with a header that is never closed is refused, in many small parts too', async () => {
+    const rows = Array.from({ length: 4_000 }, () => Buffer.from('1;2,é\n'.repeat(400)));
+    const { refused } = await readChunks([Buffer.from('a,"b\n'), ...rows]);
+
+    expect(refused).toMatch(/row that begins on line 1, .* has more than 2,097,152 characters/);
   });
 
   it('has rows over the borders of chunks', async () => {
