@@ -52,7 +52,8 @@ export class PartitionKeys {
   }
 
   #textOf(value: unknown, record: FileRecord): string | null {
-    if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    // All doubles beyond are integers or infinite: the record has the digits.
+    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
       return firstCharacters(digitsAt(record.data, this.#path) ?? String(value));
     }
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);

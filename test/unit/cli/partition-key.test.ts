@@ -29,6 +29,14 @@ describe('a partition key', () => {
     expect(keyOf(field, data)).toBe(key);
   });
 
+  it.each([`1${'0'.repeat(309)}`, `-1${'0'.repeat(308)}1`, '1e400', '-2E+999'])(
+    'of a number that no double holds has its characters: %s',
+    (text) => {
+      expect(keyOf('a', `{"a":${text}}`)).toBe(text.slice(0, 256));
+      expect(keyOf('a.b', `{"a":{"b":${text}}}`)).toBe(text.slice(0, 256));
+    },
+  );
+
   it('is cut to what Kinesis takes, between characters', () => {
     const text = `${'x'.repeat(255)}😀`;
 
