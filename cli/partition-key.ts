@@ -14,6 +14,7 @@ import { formatFieldPath, parseFieldPath } from '../core/definition/field-path.t
 import type { FieldPath } from '../core/definition/plan.ts';
 import { PARTITION_KEY_LENGTH_MAX } from '../core/limits.ts';
 import { type FileRecord, RecordFileError } from './records/file-record.ts';
+import { shellQuoted } from './shell-word.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Of records that have no readable value in the key field: they are sent, and the pipeline judges them. */
@@ -75,7 +76,8 @@ export class PartitionKeys {
     const names = Object.keys(record)
       .slice(0, FIELDS_SHOWN)
       .map((name) => formatFieldPath([name]));
-    const instead = other === null ? '' : `; did you mean --key '${formatFieldPath(other.path)}'?`;
+    const instead =
+      other === null ? '' : `; did you mean --key ${shellQuoted(formatFieldPath(other.path))}?`;
     throw new UsageError(
       `--key ${this.#text}: the first record has no such field; it has ${names.join(', ') || 'none'}${instead}`,
     );

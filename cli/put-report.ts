@@ -1,10 +1,12 @@
 /**
  * What `tidemark put` says at its end: what it put, and the commands to run next, as a shell takes them.
  */
+
 import { countText } from './count-text.ts';
 import { DEFAULT_URL } from './option-values.ts';
 import { NO_KEY } from './partition-key.ts';
 import { type RefusedRecords, refusalLine } from './refused-records.ts';
+import { shellWord } from './shell-word.ts';
 
 export interface PutReport {
   readonly put: number;
@@ -51,5 +53,5 @@ export function queryPlaceText(
   fromEnvironment: string | undefined,
 ): string {
   if (endpoint === null) return fromEnvironment === undefined ? ' --query-url URL' : '';
-  return endpoint === (fromEnvironment ?? DEFAULT_URL) ? '' : ` --query-url ${endpoint}`;
+  return endpoint === (fromEnvironment ?? DEFAULT_URL) ? '' : ` --query-url ${shellWord(endpoint)}`;
 }

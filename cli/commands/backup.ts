@@ -1,5 +1,7 @@
 import { Command } from 'commander';
+import { backupReportText } from '../backup-report.ts';
 import { jsonOption } from '../option-values.ts';
+import { printableLines } from '../printable.ts';
 
 interface BackupOptions {
   readonly data: string;
@@ -23,9 +25,6 @@ export function backupCommand(): Command {
         console.log(JSON.stringify(report, null, 2));
         return;
       }
-      const { pipeline, path, folded, tookMs } = report;
-      console.log(
-        `backed up pipeline ${pipeline} to ${path} in ${tookMs} ms: ${folded.toLocaleString('en-US')} records in checkpoints, and all that were acknowledged before it began\n  start from it with: npx tidemark dev --data ${to} --pipeline FILE`,
-      );
+      console.log(printableLines(backupReportText(report, to)));
     });
 }

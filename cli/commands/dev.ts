@@ -18,6 +18,7 @@ import {
 import { onOutputFailure } from '../output-failure.ts';
 import { areThreadsGone, loadPipelineFile } from '../pipeline-file.ts';
 import { portEnvironment, shellLines } from '../port-environment.ts';
+import { shellWord } from '../shell-word.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface DevOptions {
@@ -79,7 +80,7 @@ export function devCommand(): Command {
 
 async function run(command: readonly string[], options: DevOptions): Promise<void> {
   if (command.length > 0 && !process.argv.includes('--')) {
-    const example = `tidemark dev -- ${command.join(' ')}`;
+    const example = `tidemark dev -- ${command.map(shellWord).join(' ')}`;
     throw new UsageError(`unexpected '${command[0]}'; a command to run comes after --: ${example}`);
   }
   const { pipeline: path, region } = options;

@@ -9,6 +9,7 @@ import { pipeline, Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { type ByteFormat, byteFormatOf } from '../../core/decode/byte-signature.ts';
+import { shellPath } from '../shell-word.ts';
 import { RecordFileError } from './file-record.ts';
 import type { SourceStop } from './source-stop.ts';
 
@@ -167,14 +168,17 @@ export function shown(name: string): string {
   return name === '-' ? 'stdin' : name;
 }
 
+/** Also of a packed one. Stdin has no name that would say it. */
+const CSV_NAME = /\.(csv|tsv|tab)(\.\w+)?$/i;
+
 function refusal(name: string, format: ByteFormat, isPacked: boolean): RecordFileError {
   const file = shown(name);
   if (isPacked)
     return new RecordFileError(`${file} is packed twice: what is inside it is ${format} again`);
-  const path = name === '-' ? 'FILE' : name;
+  const path = name === '-' ? 'FILE' : shellPath(name);
+  const put = CSV_NAME.test(name) ? 'put - --format csv' : 'put -';
   if (format === 'utf-16le' || format === 'utf-16be' || format === 'utf-32') {
     const encoding = format.toUpperCase();
-    const put = name.endsWith('.csv') || name.endsWith('.tsv') ? 'put - --format csv' : 'put -';
     return new RecordFileError(
       `${file} is ${encoding}, and records are UTF-8: iconv -f ${encoding} -t UTF-8 ${path} | npx tidemark ${put} …`,
     );
@@ -182,7 +186,7 @@ function refusal(name: string, format: ByteFormat, isPacked: boolean): RecordFil
   const command = COMMANDS[format];
   if (command !== undefined) {
     return new RecordFileError(
-      `${file} is packed with ${format}: ${command} ${path} | npx tidemark put - …`,
+      `${file} is packed with ${format}: ${command} ${path} | npx tidemark ${put} …`,
     );
   }
   return new RecordFileError(`${file} ${WHAT[format] ?? `is ${format}, which put does not read`}`);

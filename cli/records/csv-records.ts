@@ -3,6 +3,7 @@
  */
 import { formatFieldPath } from '../../core/definition/field-path.ts';
 import type { Plan } from '../../core/definition/plan.ts';
+import { shellQuoted } from '../shell-word.ts';
 import { type Chunks, shown } from './byte-source.ts';
 import { type ColumnTypes, type CsvColumn, csvColumns } from './csv-columns.ts';
 import { type CsvReading, type CsvRow, csvRows } from './csv-rows.ts';
@@ -68,7 +69,7 @@ class Header {
     const shortened = JSON.stringify(cell.slice(0, CELL_SHOWN));
     const advice =
       found.advice ??
-      `--types '${column}=text' sends the column as text, --null TEXT takes cells that read TEXT for empty ones`;
+      `--types ${shellQuoted(`${column}=text`)} sends the column as text, --null TEXT takes cells that read TEXT for empty ones`;
     throw new RecordFileError(
       `${this.#file}, line ${line}, column ${index + 1} (${column}): found ${shortened}; ${found.problem}. ${advice}`,
       line,

@@ -24,7 +24,9 @@ export function envelopeOf(record: JsonObject): Envelope | null {
 export function listAdvice(record: JsonObject): string | null {
   for (const [name, value] of Object.entries(record)) {
     if (!Array.isArray(value) || !isJsonObject(value[0])) continue;
-    const path = /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `.[${JSON.stringify(name)}]`;
+    // In single quotes of a shell, which would end at another one.
+    const quoted = JSON.stringify(name).replaceAll("'", String.raw`\u0027`);
+    const path = /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `.[${quoted}]`;
     return `if the records are inside '${name}': jq -c '${path}[]' FILE | npx tidemark put - …`;
   }
   return null;

@@ -66,6 +66,7 @@ describe('a partition key', () => {
     ],
     ['http\\.method', '{"http":{"method":"GET"}}', "did you mean --key 'http.method'?"],
     ['order', '{"detail":{"order":1}}', "did you mean --key 'detail.order'?"],
+    ['its', '{"it\'s":{"its":1}}', "did you mean --key 'it'\\''s.its'?"],
     ['order', '{"Order":1}', "did you mean --key 'Order'?"],
     ['order', '{}', 'the first record has no such field; it has none'],
   ])(

@@ -36,6 +36,7 @@ it.each([
   [HERE, undefined, ''],
   ['http://127.0.0.1:9000', undefined, ' --query-url http://127.0.0.1:9000'],
   ['http://127.0.0.1:9000', 'http://127.0.0.1:9000', ''],
+  ['http://127.0.0.1:9000/?a=b&c', undefined, " --query-url 'http://127.0.0.1:9000/?a=b&c'"],
   [HERE, 'http://127.0.0.1:9000', ` --query-url ${HERE}`],
   [null, undefined, ' --query-url URL'],
   [null, 'https://abc.lambda-url.eu-west-1.on.aws', ''],

@@ -57,6 +57,9 @@ describe('a path that finds nothing in the first records', () => {
     expect(hints(by('order'), [{ events: [{ order: 1 }] }])[0]?.text).toContain(
       "; if the records are inside 'events': jq -c '.events[]' FILE | npx tidemark put - …",
     );
+    expect(hints(by('order'), [{ "it's": [{ order: 1 }] }])[0]?.text).toContain(
+      String.raw`: jq -c '.["it\u0027s"][]' FILE | npx`,
+    );
     expect(hints(by('order'), [{ tags: ['a'] }])).toEqual([]);
     const two = { ...by('order'), time: { field: 'at' } };
     expect(hints(two, [{ events: [{ order: 1 }] }])).toHaveLength(1);

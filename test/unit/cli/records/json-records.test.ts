@@ -162,6 +162,21 @@ describe('a file that is not what its name says', () => {
       Buffer.from('id;a\n', 'utf16le').swap16(),
       'a.csv is UTF-16BE, and records are UTF-8: iconv -f UTF-16BE -t UTF-8 PATH/a.csv | npx tidemark put - --format csv …',
     ],
+    [
+      'my file.ndjson',
+      Buffer.from('BZh91AY&SY'),
+      "bzip2 -dc 'PATH/my file.ndjson' | npx tidemark put - …",
+    ],
+    [
+      "it's.csv",
+      Buffer.from('\uFEFFa', 'utf16le'),
+      "-t UTF-8 'PATH/it'\\''s.csv' | npx tidemark put - --format csv …",
+    ],
+    [
+      'b.csv',
+      Buffer.from('BZh91AY&SY'),
+      'bzip2 -dc PATH/b.csv | npx tidemark put - --format csv …',
+    ],
     ['a.json', Buffer.from('BZh91AY&SY'), 'bzip2 -dc PATH/a.json | npx tidemark put - …'],
     ['a.json', Buffer.from('fd377a585a00', 'hex'), 'xz -dc PATH/a.json'],
     ['a.csv', Buffer.from('504b0304', 'hex'), 'a zip archive (or an xlsx workbook)'],
