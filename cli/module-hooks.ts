@@ -36,7 +36,8 @@ let tellPath: (path: string) => void = () => {};
 
 /**
  * Imports the module at an absolute path, once in a thread. `onRead` hears of each file that is read for it, itself among
- * them, and of the links that lead there, also where the load fails later. Rejects with Node's errors.
+ * them, of the links that lead there, and of where a file was not found, also where the load fails. Rejects with Node's
+ * errors.
  */
 export async function importPipeline(
   path: string,
@@ -78,12 +79,19 @@ const resolve: Resolve = (specifier, context, nextResolve) => {
     const format: ModuleFormat = isSource ? 'module-typescript' : 'module';
     return { url: packageUrl, format, shortCircuit: true };
   }
-  const resolved = nextResolve(specifier, context);
   const { parentURL } = context;
-  if (parentURL === undefined || !own.has(parentURL) || !RELATIVE.test(specifier)) return resolved;
-  own.add(resolved.url);
-  tellLink(specifier, parentURL, resolved.url);
-  return resolved;
+  if (parentURL === undefined || !own.has(parentURL) || !RELATIVE.test(specifier)) {
+    return nextResolve(specifier, context);
+  }
+  try {
+    const resolved = nextResolve(specifier, context);
+    own.add(resolved.url);
+    tellLink(specifier, parentURL, resolved.url);
+    return resolved;
+  } catch (error) {
+    tellMissing(specifier, parentURL, context.conditions.includes('require'));
+    throw error;
+  }
 };
 
 /** What `require` may leave out of a file's name. */
@@ -99,6 +107,17 @@ function tellLink(specifier: string, parentUrl: string, resolvedUrl: string): vo
       if (path !== realPath && realpathSync(path) === realPath) tellPath(path);
     } catch {
       // Not by this name.
+    }
+  }
+}
+
+/** Tells where a file was looked for and not found: it may come back, as in a switch of branches. */
+function tellMissing(specifier: string, parentUrl: string, isRequire: boolean): void {
+  for (const ending of isRequire ? ENDINGS : ['']) {
+    try {
+      tellPath(fileURLToPath(new URL(`${specifier}${ending}`, parentUrl)));
+    } catch {
+      // No name of a file.
     }
   }
 }

@@ -2,17 +2,20 @@
  * The thread that a pipeline file runs in: evaluates the module, judges its default export, and hands back the pipeline as
  * JSON, or what is wrong with it. The file's own code may do here what it likes.
  */
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 // All that `tidemark` is to the file: loaded before the hooks, it is none of the pipeline's own modules.
 import '../core/definition/index.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';
 import { planToJson } from '../core/definition/plan-json.ts';
 import { loadingError } from './loading-error.ts';
 import { importPipeline, syntaxErrorIn } from './module-hooks.ts';
-import type { EvaluationMessage } from './pipeline-file.ts';
+import type { EvaluationData, EvaluationMessage } from './pipeline-file.ts';
 import { silenceExperimentalWarnings } from './warnings.ts';
 
-const absolute = workerData as string;
+const { path: absolute, port } = workerData as EvaluationData;
+// Out of reach of the code in the file, as is `postMessage` of a port that it makes its own.
+Reflect.deleteProperty(workerData, 'port');
+const post = port.postMessage.bind(port);
 const read = new Set<string>();
 
 silenceExperimentalWarnings();
@@ -20,7 +23,7 @@ process.on('uncaughtException', (error) => tell(failure(error)));
 void evaluate().then(tell);
 
 function tell(message: EvaluationMessage): void {
-  parentPort?.postMessage(message);
+  post(message);
 }
 
 async function evaluate(): Promise<EvaluationMessage> {

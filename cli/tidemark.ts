@@ -18,6 +18,7 @@ import { undeleteCommand } from './commands/undelete.ts';
 import { errorText } from './error-text.ts';
 import { guardOutput } from './output-failure.ts';
 import { printableLines } from './printable.ts';
+import { endWith } from './process-end.ts';
 import { UsageError } from './usage-error.ts';
 import { silenceExperimentalWarnings } from './warnings.ts';
 
@@ -26,7 +27,7 @@ const EXIT_USAGE = 2;
 
 silenceExperimentalWarnings();
 guardOutput();
-process.exitCode = await main(process.argv);
+await endWith(await main(process.argv));
 
 async function main(argv: string[]): Promise<number> {
   const program = new Command('tidemark')

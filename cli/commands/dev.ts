@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from '../option-values.ts';
 import { onOutputFailure } from '../output-failure.ts';
-import { areThreadsGone, loadPipelineFile } from '../pipeline-file.ts';
+import { loadPipelineFile } from '../pipeline-file.ts';
 import { portEnvironment, shellLines } from '../port-environment.ts';
 import { shellWord } from '../shell-word.ts';
 import { UsageError } from '../usage-error.ts';
@@ -35,8 +35,6 @@ interface DevOptions {
 }
 
 const INVOCATION_TIMEOUT_MS = 60_000;
-/** How long the thread of a pipeline file may take to end. */
-const THREAD_MS_MAX = 1_000;
 
 export function devCommand(): Command {
   return new Command('dev')
@@ -126,7 +124,6 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
   } finally {
     watch.stop();
     await runtime.close();
-    if (!(await areThreadsGone(THREAD_MS_MAX))) signals.end(path);
   }
 }
 
@@ -220,16 +217,6 @@ class Signals {
         });
       }
     });
-  }
-
-  /** Ends this process by the newest signal, when all else is closed. */
-  end(path: string): void {
-    console.error(
-      `warning: ${path} blocks its thread with a call that does not end; all is saved, and the process ends without it`,
-    );
-    const signal = this.#newest ?? 'SIGTERM';
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
   }
 
   /** From now on, and those that came before. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { groups, manyOrders, ORDERS, put, writePipeline } from './orders.ts';
@@ -150,9 +150,15 @@ describe('tidemark dev with a changed pipeline file', () => {
       `console.log('waiting');\nawait new Promise((r) => setTimeout(r, 60_000));\n`,
     );
     await dev.prints('stdout', /waiting/);
+    writeFileSync(
+      file,
+      `import { execSync } from 'node:child_process';\nconsole.log('blocked');\nexecSync('sleep 5', { stdio: 'ignore' });\n`,
+    );
+    await dev.prints('stdout', /blocked/);
 
     expect(await dev.end('SIGINT')).toBe(0);
     expect(dev.stderr).not.toContain('waiting');
+    expect(dev.stderr).toContain('this process ends without it');
   });
 
   it('notices a change of a module that the file imports', async () => {
@@ -171,6 +177,13 @@ describe('tidemark dev with a changed pipeline file', () => {
     writeFileSync(join(where, 'parts/views.ts'), views('2m'));
 
     await dev.prints('stdout', /view minutes: window 1m → 2m/);
+
+    // As a switch of branches does it.
+    rmSync(join(where, 'parts'), { recursive: true });
+    await dev.prints('stderr', /Cannot find module .*\n(.*\n)*.*the pipeline that ran before/);
+    mkdirSync(join(where, 'parts'));
+    writeFileSync(join(where, 'parts/views.ts'), views('3m'));
+    await dev.prints('stdout', /view minutes: window 2m → 3m/);
   });
 });
 

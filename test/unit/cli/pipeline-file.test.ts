@@ -237,6 +237,59 @@ describe('what a pipeline file does while it is loaded, and later', () => {
     );
   });
 
+  it.each([
+    ['null', 'parentPort.postMessage(null);'],
+    ['text', `parentPort.postMessage('text');`],
+    ['an unknown kind', `parentPort.postMessage({ kind: 'ready' });`],
+    ['a pipeline', `parentPort.postMessage({ kind: 'pipeline', pipeline: {} });`],
+    ['a failure', `parentPort.postMessage({ kind: 'failed', message: 'posted' });`],
+    ['nothing more', 'parentPort.close();'],
+    ['what it likes on the own port', 'workerData.port?.postMessage(null);'],
+    [
+      'other things than it is asked to',
+      'MessagePort.prototype.postMessage = function () { throw 1; };',
+    ],
+  ])('is no matter where it posts %s', async (_, text) => {
+    write(
+      'odd.ts',
+      `import { parentPort, workerData } from 'node:worker_threads';\n${text}\nawait new Promise((r) => setTimeout(r, 50));\n${SOUND}`,
+    );
+    expect(await outcomeOf('odd.ts')).toEqual({ name: 'sound' });
+  });
+
+  it.each([
+    ['what Tidemark makes', 'Object.fromEntries = () => ({});'],
+    ['how problems are listed', 'Array.prototype.push = function () { this[0] = null; };'],
+  ])('is no matter to others where it changes %s', async (change, text) => {
+    const pipeline = change.includes('problems') ? 'export default {};' : SOUND;
+    write('odd.ts', `${text}\n${pipeline}`);
+    expect((await outcomeOf('odd.ts'))?.message).toMatch(
+      /^odd\.ts cannot be used: its pipeline did not arrive whole; look for code that changes/,
+    );
+  });
+
+  it('is told where it throws what has no text, past the handlers of its thread', async () => {
+    write(
+      'odd.ts',
+      `process.removeAllListeners('uncaughtException');\nsetTimeout(() => { throw Object.create(null); }, 0);\nawait new Promise(() => {});\n${SOUND}`,
+    );
+    expect((await outcomeOf('odd.ts'))?.message).toMatch(
+      /^odd\.ts (could not be loaded|cannot be)/,
+    );
+  });
+
+  it.each([
+    ['an array that grows', 'const days = []; for (let d = 0; ; d++) days.push(d);'],
+    ['an object that grows', `const s = {}; for (let d = 0; ; d++) s['k' + d] = d;`],
+    ['many arrays', 'const a = []; for (;;) a.push(new Array(1e5).fill(a.length));'],
+    ['buffers', 'const a = []; for (;;) a.push(Buffer.alloc(1 << 20, 1));'],
+  ])('is stopped where its memory fills with %s', async (_, text) => {
+    write('odd.ts', `${text}\n${SOUND}`);
+    expect((await outcomeOf('odd.ts', { memoryMibMax: 48 }))?.message).toMatch(
+      /^odd\.ts needs more than 48 MiB of memory to load, and was stopped: look for a loop/,
+    );
+  });
+
   it('ends with the load', async () => {
     write(
       'odd.ts',
@@ -276,6 +329,18 @@ describe('what a pipeline file does while it is loaded, and later', () => {
 });
 
 describe('a pipeline file that cannot be used', () => {
+  it('tells where it looked for what it imports, and did not find it', async () => {
+    expect((await readFor('missing-import.ts')).read).toEqual(['missing-import.ts', 'nowhere.ts']);
+    write('missing-require.cjs', `require('./gone/part');`);
+    expect((await readFor('missing-require.cjs')).read).toEqual([
+      'missing-require.cjs',
+      'gone/part',
+      'gone/part.js',
+      'gone/part.json',
+      'gone/part/index.js',
+    ]);
+  });
+
   it.each([
     ['nowhere.ts', /^there is no pipeline file nowhere\.ts \(looked for .*nowhere\.ts\)$/],
     ['bare', /^bare is not a file; --pipeline takes the path of a pipeline file$/],
