@@ -157,7 +157,7 @@ async function evaluate(path: string, absolute: string, options: LoadOptions): P
     'messageerror',
     guarded((error) => refuse(`${UNFORESEEN} (${messageOf(error)})`)),
   );
-  /** What the thread said before it ended. */
+  /** What the thread said before it ended: nothing promises that its messages come before its end. */
   const hearRest = () => {
     for (;;) {
       const rest = receiveMessageOnPort(port);
