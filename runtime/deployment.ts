@@ -38,7 +38,8 @@ export class Deployment {
 
   constructor(plan: Plan, options: DeploymentOptions) {
     const { dataFolder, region } = options;
-    const sliceBytesMax = options.environmentMemoryMib * 2 ** 20;
+    // The rest is for a batch, for a base on its way, and for Node.
+    const sliceBytesMax = options.environmentMemoryMib * 2 ** 19;
     const workerData: EnvironmentData = {
       pipeline: planToJson(plan),
       dataFolder,

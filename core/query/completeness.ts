@@ -1,6 +1,7 @@
 /**
- * Whether an answer is complete: nothing but late records and redrives can change it, whatever page of it is shown. So a
- * question that has no `end` has no complete answer, since windows go on opening, nor has a view without windows.
+ * Whether an answer is complete: nothing but late records and redrives can change it, and the first record of a shard that has
+ * had none, which the answer names; whatever page of it is shown. So a question that has no `end` has no complete answer,
+ * since windows go on opening, nor has a view without windows.
  */
 import type { WindowAssigner } from '../time/window.ts';
 import type { Snapshot } from './snapshots.ts';

@@ -50,7 +50,10 @@ export interface ViewAnswer {
    * them belongs to these rows is not in them, whatever `complete` says. There only if there are some.
    */
   readonly quarantined?: number;
-  /** Nothing but late records and redrives can change the answer to this question, on whatever page. */
+  /**
+   * Nothing but late records and redrives can change the answer to this question, on whatever page; and the first record of a
+   * shard under `exempt`.
+   */
   readonly complete: boolean;
   /** Why it is not. There only if so. */
   readonly incomplete?: readonly IncompleteReason[];

@@ -14,7 +14,7 @@ export interface ClosedEntry {
 }
 
 /** What V8 holds for a closed entry besides its bytes, about. */
-const CLOSED_ENTRY_BYTES = 200;
+const CLOSED_ENTRY_BYTES = 500;
 
 /** Bytes of memory that an entry takes, about. */
 export function closedBytesOf({ key, accumulators }: ClosedEntry): number {

@@ -1,33 +1,42 @@
 /**
  * The group keys of one window of one view → slots, in the order in which they came; and which of them were touched since the
- * last commit.
+ * last commit. Small, since there may be a window for each ten seconds of a week.
  *
- *   places   open addressing, linear probing: ordinal + 1, or 0      hash → place
- *   ends     end of the key in the arena, by ordinal                 ordinal → bytes
+ *   places   open addressing, linear probing: ordinal + 1, or 0; none while the keys are few      hash → place
+ *   rows     end of the key in the arena, hash, slot, stamp                                       ordinal → row
  *   arena    the keys' canonical bytes, one behind the other
- *   stamps   equal to the generation where the key was touched       ordinal → touched
  *
  * Keys leave with their window as a whole, or newest first, where they came since the last commit: none that stays was
  * placed behind one that leaves.
  */
 import type { ByteWriter } from '../bytes.ts';
 
-const PLACES_MIN = 8;
-const KEY_BYTES_GUESS = 12;
+/** Keys that are looked through one by one. */
+const FEW = 8;
+/** A probe that takes longer is no chance at a load of one half: someone has chosen keys so. */
+const PROBES_MAX = 256;
+/** Typed arrays of up to 64 bytes need no memory outside V8's heap. */
+const ARENA_BYTES_MIN = 48;
+const ROWS_MIN = 4;
+
+const ROW = 4;
+const END = 0;
+const HASH = 1;
+const SLOT = 2;
+/** Equal to the generation where the key was touched. */
+const STAMP = 3;
 
 export class KeyTable {
-  #arena = new Uint8Array((PLACES_MIN / 2) * KEY_BYTES_GUESS);
-  #ends = new Uint32Array(PLACES_MIN / 2);
-  #hashes = new Int32Array(PLACES_MIN / 2);
-  #slots = new Uint32Array(PLACES_MIN / 2);
-  #stamps = new Uint32Array(PLACES_MIN / 2);
-  #places = new Uint32Array(PLACES_MIN);
+  #arena = new Uint8Array(ARENA_BYTES_MIN);
+  #rows = new Uint32Array(ROWS_MIN * ROW);
+  #places: Uint32Array | null = null;
+  /** By text, where too many keys share their places: V8 hashes text with a secret of its own. */
+  #crowded: Map<string, number> | null = null;
   #size = 0;
   /** Keys below it were there at the last commit. */
   #committedSize = 0;
-  /** Since the last commit, in that order; only the first `touchedCount` are of use. */
-  #touched = new Uint32Array(PLACES_MIN / 2);
-  #touchedCount = 0;
+  /** Since the last commit, in that order. */
+  #touched: number[] = [];
   #generation = 1;
 
   get size(): number {
@@ -35,48 +44,46 @@ export class KeyTable {
   }
 
   get touchedCount(): number {
-    return this.#touchedCount;
+    return this.#touched.length;
   }
 
   /** The ordinal of the key that is the first `length` bytes, or −1. `hash` is `hashKey` of it. */
   find(bytes: Uint8Array, length: number, hash: number): number {
+    if (this.#crowded !== null) return this.#crowded.get(textOf(bytes, 0, length)) ?? -1;
+    if (this.#places === null) return this.#findAmongFew(bytes, length, hash);
     const mask = this.#places.length - 1;
     for (let place = hash & mask; ; place = (place + 1) & mask) {
       const found = this.#places[place] as number;
       if (found === 0) return -1;
-      if (this.#hashes[found - 1] === hash && this.#isAt(found - 1, bytes, length)) {
-        return found - 1;
-      }
+      if (this.#isAt(found - 1, bytes, length, hash)) return found - 1;
     }
   }
 
   /** Adds a key that is not there; its ordinal. */
   add(bytes: Uint8Array, length: number, hash: number, slot: number): number {
     const ordinal = this.#size++;
-    if (ordinal === this.#ends.length) this.#grow();
+    if (ordinal * ROW === this.#rows.length) this.#grow();
     const start = this.#startOf(ordinal);
     this.#reserve(start + length);
     for (let index = 0; index < length; index++) {
       this.#arena[start + index] = bytes[index] as number;
     }
-    this.#ends[ordinal] = start + length;
-    this.#hashes[ordinal] = hash;
-    this.#slots[ordinal] = slot;
-    this.#stamps[ordinal] = 0;
-    this.#place(ordinal, hash);
+    const row = ordinal * ROW;
+    this.#rows[row + END] = start + length;
+    this.#rows[row + HASH] = hash;
+    this.#rows[row + SLOT] = slot;
+    this.#rows[row + STAMP] = 0;
+    if (this.#crowded !== null) this.#crowded.set(textOf(bytes, 0, length), ordinal);
+    else if (this.#places !== null) this.#place(ordinal, ordinal + 1);
     return ordinal;
   }
 
   /** Notes that the entry changes; false if it was noted since the last commit. */
   touch(ordinal: number): boolean {
-    if (this.#stamps[ordinal] === this.#generation) return false;
-    this.#stamps[ordinal] = this.#generation;
-    if (this.#touchedCount === this.#touched.length) {
-      const grown = new Uint32Array(this.#touched.length * 2);
-      grown.set(this.#touched);
-      this.#touched = grown;
-    }
-    this.#touched[this.#touchedCount++] = ordinal;
+    const at = ordinal * ROW + STAMP;
+    if (this.#rows[at] === this.#generation) return false;
+    this.#rows[at] = this.#generation;
+    this.#touched.push(ordinal);
     return true;
   }
 
@@ -85,9 +92,9 @@ export class KeyTable {
     return ordinal >= this.#committedSize;
   }
 
-  /** Ordinals that were touched since the last commit, in that order: a view that is good until the next touch. */
+  /** Ordinals that were touched since the last commit, in that order. */
   touched(): Uint32Array {
-    return this.#touched.subarray(0, this.#touchedCount);
+    return Uint32Array.from(this.#touched);
   }
 
   /** All that was touched and added is committed. */
@@ -98,20 +105,19 @@ export class KeyTable {
 
   /** The keys that came since the last commit leave; `leaves` is told the slot of each. */
   undo(leaves: (slot: number) => void): void {
-    const mask = this.#places.length - 1;
     while (this.#size > this.#committedSize) {
-      const ordinal = --this.#size;
-      let place = (this.#hashes[ordinal] as number) & mask;
-      while (this.#places[place] !== ordinal + 1) place = (place + 1) & mask;
-      this.#places[place] = 0;
-      leaves(this.#slots[ordinal] as number);
+      const ordinal = this.#size - 1;
+      if (this.#crowded !== null) this.#crowded.delete(this.#textAt(ordinal));
+      else if (this.#places !== null) this.#displace(this.#places, ordinal);
+      this.#size--;
+      leaves(this.slotAt(ordinal));
     }
     this.#forgetTouched();
   }
 
   /** Length and bytes of a key. */
   writeKey(ordinal: number, writer: ByteWriter): void {
-    writer.bytesOf(this.#arena, this.#startOf(ordinal), this.#ends[ordinal] as number);
+    writer.bytesOf(this.#arena, this.#startOf(ordinal), this.#endOf(ordinal));
   }
 
   /** How two keys are ordered. */
@@ -119,8 +125,8 @@ export class KeyTable {
     const arena = this.#arena;
     let atA = this.#startOf(a);
     let atB = this.#startOf(b);
-    const endA = this.#ends[a] as number;
-    const endB = this.#ends[b] as number;
+    const endA = this.#endOf(a);
+    const endB = this.#endOf(b);
     while (atA < endA && atB < endB) {
       const difference = (arena[atA++] as number) - (arena[atB++] as number);
       if (difference !== 0) return difference;
@@ -130,42 +136,84 @@ export class KeyTable {
 
   /** The key of an ordinal below `size`: a view of the arena, to be copied where it is kept. */
   keyAt(ordinal: number): Uint8Array {
-    return this.#arena.subarray(this.#startOf(ordinal), this.#ends[ordinal]);
+    return this.#arena.subarray(this.#startOf(ordinal), this.#endOf(ordinal));
   }
 
   slotAt(ordinal: number): number {
-    return this.#slots[ordinal] as number;
+    return this.#rows[ordinal * ROW + SLOT] as number;
   }
 
-  /** Bytes of memory that the table holds, about. */
+  /** Bytes of memory that the table's arrays hold, about. */
   heapBytes(): number {
-    const perKey = this.#ends.length * 16 + this.#places.length * 4;
-    return this.#arena.length + perKey + this.#touched.length * 4;
+    const places = this.#places === null ? 0 : this.#places.byteLength;
+    const crowded = this.#crowded === null ? 0 : this.#size * CROWDED_BYTES + this.#arena.length;
+    return this.#arena.length + this.#rows.byteLength + places + crowded + 8 * this.touchedCount;
+  }
+
+  #findAmongFew(bytes: Uint8Array, length: number, hash: number): number {
+    for (let ordinal = 0; ordinal < this.#size; ordinal++) {
+      if (this.#isAt(ordinal, bytes, length, hash)) return ordinal;
+    }
+    return -1;
   }
 
   #forgetTouched(): void {
-    this.#touchedCount = 0;
+    if (this.#touched.length > 0) this.#touched = [];
     this.#generation++;
   }
 
   #startOf(ordinal: number): number {
-    return ordinal === 0 ? 0 : (this.#ends[ordinal - 1] as number);
+    return ordinal === 0 ? 0 : this.#endOf(ordinal - 1);
   }
 
-  #isAt(ordinal: number, bytes: Uint8Array, length: number): boolean {
+  #endOf(ordinal: number): number {
+    return this.#rows[ordinal * ROW + END] as number;
+  }
+
+  #textAt(ordinal: number): string {
+    return textOf(this.#arena, this.#startOf(ordinal), this.#endOf(ordinal));
+  }
+
+  #isAt(ordinal: number, bytes: Uint8Array, length: number, hash: number): boolean {
+    if (this.#rows[ordinal * ROW + HASH] !== hash >>> 0) return false;
     const start = this.#startOf(ordinal);
-    if ((this.#ends[ordinal] as number) - start !== length) return false;
+    if (this.#endOf(ordinal) - start !== length) return false;
     for (let index = 0; index < length; index++) {
       if (this.#arena[start + index] !== bytes[index]) return false;
     }
     return true;
   }
 
-  #place(ordinal: number, hash: number): void {
-    const mask = this.#places.length - 1;
-    let place = hash & mask;
-    while (this.#places[place] !== 0) place = (place + 1) & mask;
-    this.#places[place] = ordinal + 1;
+  /** `size`: keys that there are to this one. */
+  #place(ordinal: number, size: number): void {
+    const places = this.#places as Uint32Array;
+    const mask = places.length - 1;
+    let place = (this.#rows[ordinal * ROW + HASH] as number) & mask;
+    for (let probes = 0; places[place] !== 0; probes++) {
+      if (probes === PROBES_MAX) {
+        this.#crowd(size);
+        return;
+      }
+      place = (place + 1) & mask;
+    }
+    places[place] = ordinal + 1;
+  }
+
+  #displace(places: Uint32Array, ordinal: number): void {
+    const mask = places.length - 1;
+    let place = (this.#rows[ordinal * ROW + HASH] as number) & mask;
+    while (places[place] !== ordinal + 1) place = (place + 1) & mask;
+    places[place] = 0;
+  }
+
+  /** From here on keys are found by their text. */
+  #crowd(size: number): void {
+    const crowded = new Map<string, number>();
+    for (let ordinal = 0; ordinal < size; ordinal++) {
+      crowded.set(this.#textAt(ordinal), ordinal);
+    }
+    this.#crowded = crowded;
+    this.#places = null;
   }
 
   #reserve(byteLength: number): void {
@@ -175,23 +223,28 @@ export class KeyTable {
     this.#arena = grown;
   }
 
-  /** Twice the keys, at most half of the places taken. */
+  /** Twice the rows; at most half of the places are taken. */
   #grow(): void {
-    const capacity = this.#ends.length * 2;
-    const [ends, hashes, slots, stamps] = [this.#ends, this.#hashes, this.#slots, this.#stamps];
-    this.#ends = new Uint32Array(capacity);
-    this.#ends.set(ends);
-    this.#hashes = new Int32Array(capacity);
-    this.#hashes.set(hashes);
-    this.#slots = new Uint32Array(capacity);
-    this.#slots.set(slots);
-    this.#stamps = new Uint32Array(capacity);
-    this.#stamps.set(stamps);
-    this.#places = new Uint32Array(capacity * 2);
-    for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
-      this.#place(ordinal, hashes[ordinal] as number);
+    const before = this.#rows;
+    const count = before.length / ROW;
+    this.#rows = new Uint32Array(before.length * 2);
+    this.#rows.set(before);
+    if (count < FEW || this.#crowded !== null) return;
+    this.#places = new Uint32Array(count * 4);
+    for (let ordinal = 0; ordinal < count && this.#places !== null; ordinal++) {
+      this.#place(ordinal, count);
     }
   }
+}
+
+/** What V8 holds for an entry of a `Map` with its text, about. */
+const CROWDED_BYTES = 64;
+
+/** One character a byte. */
+function textOf(bytes: Uint8Array, from: number, to: number): string {
+  let text = '';
+  for (let index = from; index < to; index++) text += String.fromCharCode(bytes[index] as number);
+  return text;
 }
 
 /** A 32-bit hash of the first `length` bytes: FNV-1a, mixed once more, since places are taken by its low bits. */

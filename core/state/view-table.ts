@@ -15,8 +15,12 @@ import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
 import { hashKey, KeyTable } from './key-table.ts';
 
 const CAPACITY_MIN = 4;
-/** What V8 holds for a window besides its keys, about. */
-const WINDOW_BYTES = 700;
+/** What V8 holds for a window besides the arrays of its keys, about: measured by `npm run bench -- windows`. */
+const WINDOW_BYTES = 620;
+/** What a touched entry takes besides its accumulators, about. */
+const TOUCHED_KEY_BYTES = 50;
+/** Room for before-images that is kept from commit to commit. */
+const BEFORE_KEPT = 8_192;
 const NO_KEYS: WindowEntries = new KeyTable();
 
 /** Where an accumulator goes that another plan laid out. */
@@ -45,9 +49,9 @@ export class ViewTable {
   #freeSlots: number[] = [];
   #entryCount = 0;
   /** Windows with entries that were touched since the last commit. */
-  readonly #touchedWindows: KeyTable[] = [];
+  readonly #touchedWindows: { readonly startMs: number; readonly window: KeyTable }[] = [];
   /** Accumulators as they were at the last commit, in the order in which they were touched. */
-  readonly #before: AccumulatorColumn[];
+  #before: AccumulatorColumn[];
   /** Whose they are: slots. */
   readonly #beforeOf: number[] = [];
   #beforeCapacity = 0;
@@ -91,16 +95,16 @@ export class ViewTable {
     const ordinal = known < 0 ? window.add(key, length, hash, this.#newSlot()) : known;
     const slot = window.slotAt(ordinal);
     if (!window.touch(ordinal)) return slot;
-    if (window.touchedCount === 1) this.#touchedWindows.push(window);
+    if (window.touchedCount === 1) this.#touchedWindows.push({ startMs: windowStartMs, window });
     if (!window.isNew(ordinal)) this.#keep(slot);
     return slot;
   }
 
   /** What was touched is what counts from now on. */
   commit(): void {
-    for (const window of this.#touchedWindows) window.commit();
+    for (const { window } of this.#touchedWindows) window.commit();
     this.#touchedWindows.length = 0;
-    this.#beforeOf.length = 0;
+    this.#forgetBefore();
   }
 
   /** Every entry is as it was at the last commit. */
@@ -111,12 +115,12 @@ export class ViewTable {
         column.copy(slot, this.#before[at] as AccumulatorColumn, index);
       }
     }
-    for (const window of this.#touchedWindows) window.undo((slot) => this.#free(slot));
-    for (const [startMs, window] of this.#windows) {
+    for (const { startMs, window } of this.#touchedWindows) {
+      window.undo((slot) => this.#free(slot));
       if (window.size === 0) this.#dropWindow(startMs);
     }
     this.#touchedWindows.length = 0;
-    this.#beforeOf.length = 0;
+    this.#forgetBefore();
   }
 
   /** A new slot, holding the identity, for an entry that has none, which counts as committed. */
@@ -237,7 +241,7 @@ export class ViewTable {
     this.#lastStartMs = Number.NaN;
     this.#lastWindow = undefined;
     this.#touchedWindows.length = 0;
-    this.#beforeOf.length = 0;
+    this.#forgetBefore();
     this.#freeSlots = [];
     this.#nextSlot = 0;
     this.#entryCount = 0;
@@ -254,9 +258,26 @@ export class ViewTable {
   /** Bytes that the touched entries would take in a table of their own, about. */
   touchedBytes(): number {
     let touchedCount = 0;
-    for (const window of this.#touchedWindows) touchedCount += window.touchedCount;
+    for (const { window } of this.#touchedWindows) touchedCount += window.touchedCount;
     if (touchedCount === 0) return 0;
-    return Math.ceil((this.heapBytes() / Math.max(1, this.#entryCount)) * touchedCount);
+    let columnBytes = 0;
+    for (const column of this.#columns) columnBytes += column.heapBytes();
+    // Room that is not used belongs to no entry.
+    return Math.ceil(touchedCount * (columnBytes / this.#capacity + TOUCHED_KEY_BYTES));
+  }
+
+  /** Before-images are of no more use, and what they hold out of line goes. */
+  #forgetBefore(): void {
+    const count = this.#beforeOf.length;
+    this.#beforeOf.length = 0;
+    if (count <= BEFORE_KEPT && this.#beforeCapacity <= BEFORE_KEPT) {
+      for (const column of this.#before) {
+        for (let index = 0; index < count; index++) column.reset(index);
+      }
+      return;
+    }
+    this.#before = this.view.columns.map(({ kind }) => createColumn(kind));
+    this.#beforeCapacity = 0;
   }
 
   #newSlot(): number {

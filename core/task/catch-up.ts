@@ -162,19 +162,19 @@ export class CatchUp {
         memory.closesGap = closesGap;
       }
       await guard.end();
-      this.assertFits(memory.head.sliceId, state.heapBytes());
       folded = upTo;
     }
+    if (ahead.length > 0) this.assertFits(memory.head.sliceId, state.heapBytes());
     return 'done';
   }
 }
 
 function tooLarge(sliceId: string, bytes: number, bytesMax: number): StateTooLargeFault {
-  const mebibytes = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
+  const mebibytes = (count: number) => `${(count / 2 ** 20).toFixed(1)} MiB`;
   return new StateTooLargeFault(
-    `the state of ${sliceId} takes ${mebibytes(bytes)}, and an environment has ${mebibytes(bytesMax)} for it`,
+    `the state of ${sliceId} takes ${mebibytes(bytes)} of memory, and an environment has ${mebibytes(bytesMax)} for it`,
     {
-      hint: 'give the environment more memory; or let views have fewer groups, shorter windows or lateness, or dedupe less time. What is committed stays, and records wait in the stream',
+      hint: 'give environments more memory (`dev --environment-memory`, on AWS `aggregateMemoryMiB`); or let views have fewer groups, shorter windows or lateness, or dedupe less time. What is committed stays, and records wait for as long as the stream keeps them',
     },
   );
 }

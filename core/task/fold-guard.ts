@@ -41,6 +41,8 @@ export class FoldGuard {
   /** By position: each of a batch's is quarantined at its own second try. */
   readonly #failed = new Map<string, FailedRecord>();
   #condemnsNext = false;
+  /** The position that was condemned last. */
+  #condemned: string | null = null;
 
   constructor(sliceId: string, suspicions: SuspicionStore) {
     this.#sliceId = sliceId;
@@ -131,9 +133,12 @@ export class FoldGuard {
     }
   }
 
+  /** What was condemned stays so: a lost race takes the quarantining back, and the record is not read once more for that. */
   #condemn(record: StreamRecord): BadRecord | null {
     const bad = this.#failureOf(record);
-    if (bad !== null || !this.#condemnsNext) return bad;
+    if (bad !== null) return bad;
+    if (this.#condemnsNext) this.#condemned = sortablePosition(record);
+    if (this.#condemned === null || this.#condemned !== sortablePosition(record)) return null;
     const detail = 'environments died again and again while they folded this record alone';
     return { reason: 'kills-its-environment', detail };
   }

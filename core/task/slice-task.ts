@@ -298,8 +298,6 @@ export class SliceTask {
   async #reach(head: Head, report: DeliveryReport): Promise<Memory | null> {
     const before = this.#memory;
     this.#memory = null;
-    // What is stored takes more memory than bytes.
-    this.#catchUp.assertFits(head.sliceId, head.stateBytes);
     const reached = await this.#owner.reach(head, before);
     if (reached.outcome === 'lost') return null;
     const { memory, restored, rewoundTo } = reached;

@@ -19,8 +19,13 @@ export function timeTextAdvice(text: string): string | null {
   return null;
 }
 
-/** The number that a text holds and nothing else, such as epoch milliseconds; null otherwise. Dates are shorter. */
+/** A date and a time without anything between their digits: as a number of seconds or milliseconds it would be another year. */
+const COMPACT =
+  /^\s*(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])(?:[0-5]\d){0,2}\s*$/;
+
+/** The number that a text holds and nothing else, such as epoch milliseconds; null otherwise, and for what is a date. */
 export function numberInText(text: string): number | null {
+  if (COMPACT.test(text)) return null;
   return /^\s*-?\d{9,19}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : null;
 }
 
@@ -39,7 +44,7 @@ const FORMS: readonly Form[] = [
   { form: /[tz]/, advice: ({ input }) => written(input.toUpperCase(), 'T and Z are capitals') },
   {
     form: new RegExp(
-      `^(\\d{4})(\\d\\d)(\\d\\d)(?:[T ](\\d\\d)(?::?(\\d\\d)(?::?(\\d\\d)([.,]\\d+)?)?)?${OFFSET})?$`,
+      `^(\\d{4})(\\d\\d)(\\d\\d)(?:[T ]?(\\d\\d)(?::?(\\d\\d)(?::?(\\d\\d)([.,]\\d+)?)?)?${OFFSET})?$`,
     ),
     advice: ([, year, month, day, hour, minute = '00', second, fraction = '', offset = '']) => {
       const seconds = second === undefined ? '' : `:${second}${fraction}`;

@@ -73,6 +73,23 @@ describe('a table of keys', () => {
     );
   });
 
+  it('finds keys that are chosen to have one hash, in an order of its own no longer', () => {
+    const table = new KeyTable();
+    const keyOf = (index: number) => Uint8Array.of(index & 0xff, index >> 8, 7);
+    for (let index = 0; index < 5_000; index++) {
+      expect(table.find(keyOf(index), 3, 42)).toBe(-1);
+      table.add(keyOf(index), 3, 42, index);
+      table.touch(index);
+      if (index === 2_999) table.commit();
+    }
+    const committed = listOf(table).slice(0, 3_000);
+    table.undo(() => {});
+    expect(listOf(table)).toEqual(committed);
+    for (let index = 0; index < 5_000; index++) {
+      expect(table.find(keyOf(index), 3, 42)).toBe(index < 3_000 ? index : -1);
+    }
+  });
+
   it('orders keys as their bytes do', () => {
     fc.assert(
       fc.property(anyKey, anyKey, (a, b) => {

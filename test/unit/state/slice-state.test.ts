@@ -132,7 +132,7 @@ describe('the memory of closed entries', () => {
     const image = closedUnder(of({ w: { ...kept, aggregates: fewer } }));
     const [entries = []] = image.closed;
     expect(entries).toHaveLength(50);
-    const bytes = entries.map(({ key, accumulators }) => key.length + accumulators.length + 200);
+    const bytes = entries.map(({ key, accumulators }) => key.length + accumulators.length + 500);
     expect(closedBytes(image)).toBe(bytes.reduce((sum, each) => sum + each, 0));
   });
 });

@@ -65,17 +65,33 @@ describe('an aggregator', () => {
       new Aggregator(smallPlan, createJsonDecoder(smallPlan), world.ports, { sliceBytesMax });
     await bounded(2 ** 30).deliver(SHARD, world.batch(0, 10), PLENTY);
     const before = await world.head();
-    for (const sliceBytesMax of [before.stateBytes - 1, 10_000]) {
+    for (const sliceBytesMax of [1_000, 5_000]) {
       const tight = bounded(sliceBytesMax);
       for (let again = 0; again < 2; again++) {
         const delivery = tight.deliver(SHARD, world.batch(10, 60), PLENTY);
         await expect(delivery).rejects.toThrow(StateTooLargeFault);
-        await expect(delivery).rejects.toThrow(`the state of ${SLICE} takes 1 MiB`);
+        await expect(delivery).rejects.toThrow(
+          /^the state of slice-0+ takes 0\.\d MiB of memory, and/,
+        );
       }
     }
     expect(await world.head()).toEqual(before);
     await bounded(2 ** 30).deliver(SHARD, world.batch(10, 60), PLENTY);
     expect(await world.answers(await world.head())).toEqual(world.expected(60));
+  });
+
+  it('judges a slice by the memory that it takes, not by what its chain repeats', async () => {
+    const world = new TaskWorld(60, { chainLengthMax: 1_000 });
+    const task = world.task();
+    for (let at = 0; at < 40; at++) await task.deliver(world.batch(at, at + 1), PLENTY);
+    const { stateBytes } = await world.head();
+    const sliceBytesMax = 2 * task.heapBytes();
+    expect(stateBytes).toBeGreaterThan(0);
+    const bounds = { sliceBytesMax: Math.min(sliceBytesMax, stateBytes - 1) };
+    expect(bounds.sliceBytesMax).toBeGreaterThan(task.heapBytes());
+    const tight = new Aggregator(smallPlan, createJsonDecoder(smallPlan), world.ports, bounds);
+    await tight.deliver(SHARD, world.batch(40, 41), PLENTY);
+    await tight.checkpoint(SHARD, PLENTY);
   });
 
   it('checkpoints a slice on request', async () => {

@@ -116,6 +116,25 @@ describe('a record that kills its environment', () => {
     await expectPutAside(world, [10], 'kills-its-environment', 11);
   });
 
+  it('stays condemned where the commit that quarantines it loses its races', async () => {
+    const world = new TaskWorld(soundLog(11));
+    await world.task().deliver(world.batch(0, 10), PLENTY);
+    let races = 0;
+    const heads = world.headsThatWrite(async (item, ifRevision, passing) => {
+      if (races++ < 4) await world.task().checkpoint(PLENTY);
+      return world.heads.writeHead(item, ifRevision, passing);
+    });
+    const deaths = await untilAnswered(
+      world,
+      [10],
+      (task) => task.deliver(world.batch(10, 11), PLENTY),
+      () => ({ heads }),
+    );
+    expect(races).toBeGreaterThan(4);
+    expect(deaths).toBe(3);
+    await expectPutAside(world, [10], 'kills-its-environment', 11);
+  });
+
   it('is found among several', async () => {
     const world = new TaskWorld(soundLog());
     await untilAnswered(world, [5, 6, 44], (task) => task.deliver(world.records, PLENTY));

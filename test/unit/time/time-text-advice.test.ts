@@ -7,6 +7,9 @@ describe('advice about a text that is no time', () => {
     ['20260701T100000.5Z', 'write "2026-07-01T10:00:00.5Z", with hyphens and colons'],
     ['20260701T1000+0200', 'write "2026-07-01T10:00+0200", with hyphens and colons'],
     ['20260701', 'write "2026-07-01", with hyphens and colons'],
+    ['20260701100000', 'write "2026-07-01T10:00:00", with hyphens and colons'],
+    ['202607011030', 'write "2026-07-01T10:30", with hyphens and colons'],
+    ['2026070110', 'write "2026-07-01T10:00", with hyphens and colons'],
     ['2026-07-01T10', 'write "2026-07-01T10:00", an hour needs its minutes, after a colon'],
     ['2026-07-01T10Z', 'write "2026-07-01T10:00Z", an hour needs its minutes, after a colon'],
     ['2026-07-01T1030', 'write "2026-07-01T10:30", an hour needs its minutes, after a colon'],
@@ -45,7 +48,11 @@ describe('advice about a text that is no time', () => {
 it('a number as text is told from a date', () => {
   expect(numberInText('1711900000000')).toBe(1_711_900_000_000);
   expect(numberInText(' -1711900000.25')).toBe(-1_711_900_000.25);
-  for (const text of ['20260701', '2026182', '2026-07-01', '', '1e12', '1'.repeat(20)]) {
+  for (const text of [
+    ...['20260701', '2026182', '2026-07-01', '', '1e12', '1'.repeat(20)],
+    // As milliseconds or seconds: the years 2612 and 2034.
+    ...['20260701100000', '2026070110', ' 202607011030 '],
+  ]) {
     expect(numberInText(text)).toBeNull();
   }
 });
