@@ -19,9 +19,12 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { unreachable } from '../../core/assert.ts';
+import { AnswerBudget } from './answer-budget.ts';
+import { explainListenError, NO_IPV6 } from './listen-error.ts';
+import { PORT_LIMITS, type PortLimits } from './port-limits.ts';
 import { problem, refusalOfError } from './problem.ts';
 import { sniffProtocol } from './protocol-sniffer.ts';
-import { bodyRefusal, notAllowed, worded } from './refusal.ts';
+import { bodyRefusal, notAllowed, UNREAD_ANSWERS, worded } from './refusal.ts';
 import { BodyBudget, type BodyRead, readBody } from './request-body.ts';
 import { refusalOf, repeatedHeaders } from './request-guard.ts';
 import type { PortRequest, PortResponse, Route } from './route.ts';
@@ -31,28 +34,6 @@ const MIB = 1024 * 1024;
 const SECOND_MS = 1_000;
 
 export const BODY_BYTES_DEFAULT = 1 * MIB;
-
-export interface PortLimits {
-  readonly connectionsMax: number;
-  /** Bodies of all requests together. */
-  readonly bodiesBytesMax: number;
-  /** Until a request's head must be there, and then its body. */
-  readonly headTimeoutMs: number;
-  readonly bodyTimeoutMs: number;
-  /** A connection on which nothing moves for so long is closed. */
-  readonly idleTimeoutMs: number;
-  /** Time that `close` gives to running requests. */
-  readonly closeTimeoutMs: number;
-}
-
-const LIMITS: PortLimits = {
-  connectionsMax: 1_024,
-  bodiesBytesMax: 256 * MIB,
-  headTimeoutMs: 10 * SECOND_MS,
-  bodyTimeoutMs: 30 * SECOND_MS,
-  idleTimeoutMs: 120 * SECOND_MS,
-  closeTimeoutMs: 10 * SECOND_MS,
-};
 
 /** What a client may send before we read: the largest Kinesis request in one go. */
 const HTTP2_WINDOW_BYTES = 16 * MIB;
@@ -74,12 +55,24 @@ export interface PortServerOptions {
 type HttpRequest = IncomingMessage | Http2ServerRequest;
 type HttpResponse = ServerResponse | Http2ServerResponse;
 
+/** What a request asks for. */
+interface Target {
+  readonly method: string;
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+  readonly match: Match;
+  /** Null if there is none. */
+  readonly route: Route | null;
+}
+
 export class PortServer {
   readonly #options: PortServerOptions;
   readonly #limits: PortLimits;
   readonly #router: Router;
   readonly #allowHosts: ReadonlySet<string>;
-  readonly #budget: BodyBudget;
+  readonly #bodies: BodyBudget;
+  readonly #answers: AnswerBudget;
   readonly #http1: Server;
   readonly #http2: Http2Server;
   /** Takes the connections to ::1; null on a machine without IPv6. */
@@ -109,10 +102,11 @@ export class PortServer {
 
   private constructor(options: PortServerOptions) {
     this.#options = options;
-    this.#limits = { ...LIMITS, ...options.limits };
+    this.#limits = { ...PORT_LIMITS, ...options.limits };
     this.#router = new Router(options.routes);
     this.#allowHosts = new Set((options.allowHosts ?? []).map((host) => host.toLowerCase()));
-    this.#budget = new BodyBudget(this.#limits.bodiesBytesMax);
+    this.#bodies = new BodyBudget(this.#limits.bodiesBytesMax);
+    this.#answers = new AnswerBudget(this.#limits.answersBytesMax);
     this.#http1 = this.#createHttp1();
     this.#http2 = this.#createHttp2();
     this.#sniffConnections();
@@ -235,14 +229,19 @@ export class PortServer {
     const running = new AbortController();
     this.#running.add(running);
     response.on('error', () => {});
+    let isClosed = false;
     response.on('close', () => {
+      isClosed = true;
       this.#running.delete(running);
       if (!response.writableEnded) running.abort();
     });
     if (this.#closing !== null) running.abort();
     try {
-      const answer = await this.#answer(request, running.signal);
-      if (answer !== null) this.#send(request, response, answer);
+      const target = this.#targetOf(request);
+      const answer = await this.#answer(request, target, running.signal);
+      if (answer === null || isClosed) return;
+      const sent = this.#answers.allows(answer) ? answer : worded(target.route, UNREAD_ANSWERS);
+      this.#send(request, response, sent);
     } catch (error) {
       this.#options.onError(error);
       destroy(response);
@@ -250,14 +249,11 @@ export class PortServer {
   }
 
   /** Null if no client waits for an answer any more. */
-  async #answer(request: HttpRequest, signal: AbortSignal): Promise<PortResponse | null> {
-    const method = request.method ?? '';
-    const target = request.url ?? '';
-    const queryAt = target.indexOf('?');
-    const path = queryAt < 0 ? target : target.slice(0, queryAt);
-    const match = this.#router.match(method, path);
-    const route = match.outcome === 'found' ? match.route : null;
-
+  async #answer(
+    request: HttpRequest,
+    { method, path, query, match, route }: Target,
+    signal: AbortSignal,
+  ): Promise<PortResponse | null> {
     const guardRefusal = refusalOf(guarded(request, method, path), this.#allowHosts);
     const bytesMax = route?.bodyBytesMax ?? BODY_BYTES_DEFAULT;
     // A body that will not be read is dropped as it comes.
@@ -271,17 +267,25 @@ export class PortServer {
           path,
           params: match.outcome === 'found' ? match.params : {},
           get query() {
-            return new URLSearchParams(queryAt < 0 ? '' : target.slice(queryAt + 1));
+            return new URLSearchParams(query);
           },
           headers: request.headers,
           body: read.body,
           signal,
         });
       } finally {
-        this.#budget.giveBack(read.body.length);
+        this.#bodies.giveBack(read.body.length);
       }
     }
     return worded(route, guardRefusal ?? bodyRefusal(read.outcome, bytesMax));
+  }
+
+  #targetOf({ method = '', url = '' }: HttpRequest): Target {
+    const queryAt = url.indexOf('?');
+    const path = queryAt < 0 ? url : url.slice(0, queryAt);
+    const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
+    const match = this.#router.match(method, path);
+    return { method, path, query, match, route: match.outcome === 'found' ? match.route : null };
   }
 
   async #dispatch(match: Match, request: PortRequest): Promise<PortResponse> {
@@ -299,7 +303,7 @@ export class PortServer {
 
   #readBody(request: HttpRequest, bytesMax: number): Promise<BodyRead> {
     const bounds = { bytesMax, timeoutMs: this.#limits.bodyTimeoutMs };
-    return readBody(request, bounds, this.#budget);
+    return readBody(request, bounds, this.#bodies);
   }
 
   async #handle(route: Route, request: PortRequest): Promise<PortResponse> {
@@ -327,8 +331,10 @@ export class PortServer {
     }
     // The two responses have the same shape, which their types do not show.
     const target = response as ServerResponse;
+    const sent = request.method === 'HEAD' ? undefined : body;
+    this.#answers.hold(sent?.byteLength ?? 0, target);
     target.writeHead(answer.status, headers);
-    target.end(request.method === 'HEAD' ? undefined : body, () => {
+    target.end(sent, () => {
       if (isCutShort && 'stream' in response) response.stream.close();
     });
   }
@@ -369,25 +375,4 @@ function guarded(request: HttpRequest, method: string, path: string) {
 function destroy(response: HttpResponse): void {
   if ('stream' in response) response.stream.destroy();
   else response.destroy();
-}
-
-const NO_IPV6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EPROTONOSUPPORT']);
-
-function explainListenError(error: NodeJS.ErrnoException, address: string, port: number): Error {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return new Error(
-        `port ${port} on ${address} is in use: stop what listens there, or choose another with --port (0 takes a free one)`,
-        { cause: error },
-      );
-    case 'EACCES':
-      return new Error(
-        `this user may not listen on port ${port}: choose one from 1024 up with --port`,
-        { cause: error },
-      );
-    default:
-      return new Error(`cannot listen on ${address}, port ${port}: ${error.message}`, {
-        cause: error,
-      });
-  }
 }

@@ -6,6 +6,15 @@ import { problem } from './problem.ts';
 import type { BodyRead } from './request-body.ts';
 import type { PortResponse, Refusal, Route } from './route.ts';
 
+const BUSY = { status: 503, code: 'try-again', retryAfterSeconds: 1 } as const;
+
+/** Why an answer is not sent, although there is one. */
+export const UNREAD_ANSWERS: Refusal = {
+  ...BUSY,
+  detail:
+    'Clients have asked for more than they read, and their answers fill the memory that answers may take: send this request again a little later.',
+};
+
 /** Why a body was not read. */
 export function bodyRefusal(
   outcome: Exclude<BodyRead['outcome'], 'read' | 'gone'>,
@@ -20,7 +29,7 @@ export function bodyRefusal(
       return { status: 408, code: 'body-too-slow', detail: 'The body did not arrive in time.' };
     case 'overloaded': {
       const detail = 'Too many large requests at once: send this one again a little later.';
-      return { status: 503, code: 'try-again', detail };
+      return { ...BUSY, detail };
     }
     default:
       return unreachable(outcome);
@@ -29,8 +38,10 @@ export function bodyRefusal(
 
 /** In the words of the route that it is for, if it has any. */
 export function worded(route: Route | null, refusal: Refusal): PortResponse {
-  if (route?.refuse !== undefined) return route.refuse(refusal);
-  return problem(refusal.status, refusal.code, refusal.detail);
+  const { status, code, detail, retryAfterSeconds } = refusal;
+  const answer = route?.refuse?.(refusal) ?? problem(status, code, detail);
+  if (retryAfterSeconds === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfterSeconds) } };
 }
 
 /** The path is there, but takes other methods. */

@@ -20,6 +20,8 @@ export interface PortResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** It tells what the request changed: it is sent even if too many answers wait, since to ask again is not the same. */
+  readonly tellsEffect?: boolean;
 }
 
 /** Why a request is not served. `code` is for programs, `detail` for people. */
@@ -27,6 +29,8 @@ export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly detail: string;
+  /** For a request that may be sent again as it is. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface Route {

@@ -29,8 +29,12 @@ export interface KinesisApiOptions {
   readonly onAppended?: (entries: readonly StreamEntry[]) => void;
 }
 
-/** Takes an operation's members, answers with JSON or throws a `KinesisError`. */
-type Operation = (body: Body) => string | Promise<string>;
+interface Operation {
+  /** Takes the operation's members, answers with JSON or throws a `KinesisError`. */
+  readonly answer: (body: Body) => string | Promise<string>;
+  /** To call it again is not the same. */
+  readonly hasEffect: boolean;
+}
 
 export function kinesisRoute(options: KinesisApiOptions): Route {
   const operations = operationsOf(options);
@@ -46,15 +50,17 @@ export function kinesisRoute(options: KinesisApiOptions): Route {
 function operationsOf(options: KinesisApiOptions): ReadonlyMap<string, Operation> {
   const { stream, clock, region, onAppended } = options;
   const queue = new AppendQueue(stream, onAppended);
+  const read = (answer: Operation['answer']): Operation => ({ answer, hasEffect: false });
+  const put = (answer: Operation['answer']): Operation => ({ answer, hasEffect: true });
   return new Map<string, Operation>([
-    ['PutRecord', (body) => putRecord(body, stream, queue)],
-    ['PutRecords', (body) => putRecords(body, stream, queue)],
-    ['GetShardIterator', (body) => getShardIterator(body, stream, clock)],
-    ['GetRecords', (body) => getRecords(body, stream, clock)],
-    ['DescribeStream', (body) => describeStream(body, stream, region)],
-    ['DescribeStreamSummary', (body) => describeStreamSummary(body, stream, region)],
-    ['ListShards', (body) => listShards(body, stream, clock)],
-    ['ListStreams', (body) => listStreams(body, stream, region)],
+    ['PutRecord', put((body) => putRecord(body, stream, queue))],
+    ['PutRecords', put((body) => putRecords(body, stream, queue))],
+    ['GetShardIterator', read((body) => getShardIterator(body, stream, clock))],
+    ['GetRecords', read((body) => getRecords(body, stream, clock))],
+    ['DescribeStream', read((body) => describeStream(body, stream, region))],
+    ['DescribeStreamSummary', read((body) => describeStreamSummary(body, stream, region))],
+    ['ListShards', read((body) => listShards(body, stream, clock))],
+    ['ListStreams', read((body) => listStreams(body, stream, region))],
   ]);
 }
 
@@ -64,7 +70,8 @@ async function serve(
 ): Promise<PortResponse> {
   try {
     const operation = requireOperation(request, operations);
-    return kinesisAnswer(await operation(parseBody(request.body)));
+    const answer = kinesisAnswer(await operation.answer(parseBody(request.body)));
+    return { ...answer, tellsEffect: operation.hasEffect };
   } catch (error) {
     if (error instanceof KinesisError) return kinesisErrorAnswer(error);
     throw error;

@@ -27,7 +27,7 @@ async function answer(
   const json = parseJsonBody(body.toString('utf8'), query, '{}');
   if (!json.ok) return responseOf(resultOf(json));
   try {
-    return responseOf(await answerCheckpoint(json.value, checkpoint));
+    return { ...responseOf(await answerCheckpoint(json.value, checkpoint)), tellsEffect: true };
   } catch (error) {
     if (!(error instanceof InvocationError)) throw error;
     const { message, hint } = error.failure;

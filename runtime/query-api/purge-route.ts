@@ -36,7 +36,7 @@ async function answer(
   try {
     const purge = async (choice: PurgePayload['purge']) =>
       (await invoke({ purge: choice })) as Asked<PurgeSummary>;
-    return responseOf(await answerPurge(json.value, zone, purge));
+    return { ...responseOf(await answerPurge(json.value, zone, purge)), tellsEffect: true };
   } catch (error) {
     if (error instanceof InvocationError) return noAnswer(error);
     throw error;

@@ -47,7 +47,7 @@ async function answer(
       outcome: async (asked) => (await invoke({ redrive: 'outcome', asked })) as RedriveSummary,
       isGone: () => signal.aborted,
     });
-    return responseOf(result);
+    return { ...responseOf(result), tellsEffect: true };
   } catch (error) {
     if (error instanceof InvocationError) return noAnswer(error);
     throw error;

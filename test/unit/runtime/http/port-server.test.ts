@@ -5,8 +5,14 @@ import net from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TransientFault } from '../../../../core/faults.ts';
-import { type PortLimits, PortServer } from '../../../../runtime/http/port-server.ts';
-import { json, type PortRequest, type Route } from '../../../../runtime/http/route.ts';
+import type { PortLimits } from '../../../../runtime/http/port-limits.ts';
+import { PortServer } from '../../../../runtime/http/port-server.ts';
+import {
+  json,
+  type PortRequest,
+  type Refusal,
+  type Route,
+} from '../../../../runtime/http/route.ts';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
@@ -291,6 +297,110 @@ describe.each(PROTOCOLS)('one port over %s', (protocol, request) => {
   });
 });
 
+describe.each(PROTOCOLS)('answers over %s that clients do not read', (protocol, request) => {
+  const body = Buffer.alloc(16 * 1024 * 1024, 'x');
+  const headers = { 'content-type': 'text/plain' };
+  const large: Route = {
+    method: 'GET',
+    path: '/large',
+    handle: () => ({ status: 200, headers, body }),
+  };
+  const changed: Route = {
+    method: 'POST',
+    path: '/changed',
+    handle: () => ({ status: 200, headers, body: body.subarray(0, 100_000), tellsEffect: true }),
+  };
+
+  /** Asks for `/large` and reads nothing; resolves when the answer has begun. */
+  async function askOnly(port: number): Promise<{ destroy(): void }> {
+    if (protocol === 'HTTP/2') {
+      const session = http2.connect(`http://127.0.0.1:${port}`);
+      session.on('error', () => {});
+      onTestFinished(() => session.destroy());
+      const stream = session.request({ ':path': '/large' });
+      stream.on('error', () => {});
+      await once(stream, 'response');
+      return session;
+    }
+    const asked = http.get({ port, host: '127.0.0.1', path: '/large', agent: false });
+    onTestFinished(() => void asked.destroy());
+    asked.on('error', () => {});
+    const [response] = (await once(asked, 'response')) as [http.IncomingMessage];
+    response.on('error', () => {});
+    return asked;
+  }
+
+  it('are bounded together: large ones are refused for a while, and no request hangs', async () => {
+    const refuse = vi.fn(({ detail }: Refusal) => json(detail, 503));
+    const worded: Route = { ...large, path: '/worded', refuse };
+    const { port } = await listen([large, worded, changed, health], {
+      answersBytesMax: 20_000_000,
+    });
+    const first = await askOnly(port);
+    const second = await askOnly(port);
+
+    const refused = await request(port, { path: '/large' });
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(JSON.parse(refused.body)).toMatchObject({ code: 'try-again' });
+    const inOwnWords = await request(port, { path: '/worded' });
+    expect(inOwnWords).toMatchObject({ status: 503, body: expect.stringContaining('more than') });
+    expect(inOwnWords.headers['retry-after']).toBe('1');
+    expect((await request(port, { path: '/healthz' })).status).toBe(200);
+    expect((await request(port, { path: '/large', method: 'HEAD' })).status).toBe(503);
+    const effect = await request(port, { path: '/changed', method: 'POST' });
+    expect([effect.status, effect.body.length]).toEqual([200, 100_000]);
+
+    first.destroy();
+    await vi.waitFor(async () => {
+      const { status, body: read } = await request(port, { path: '/large' });
+      expect([status, read.length]).toEqual([200, body.length]);
+    });
+    second.destroy();
+  });
+
+  it('are no others: what was read leaves room, and so does what nothing was sent of', async () => {
+    const { port } = await listen([large, health], { answersBytesMax: 1 });
+    for (let count = 0; count < 3; count++) {
+      await vi.waitFor(async () => {
+        expect((await request(port, { path: '/large' })).status).toBe(200);
+      });
+      await vi.waitFor(async () => {
+        expect((await request(port, { path: '/large', method: 'HEAD' })).status).toBe(200);
+      });
+    }
+  });
+
+  it('nor those of clients that went before there was one', async () => {
+    const steps: string[] = [];
+    const slow: Route = {
+      ...large,
+      path: '/slow',
+      handle: async (asked) => {
+        steps.push('asked');
+        await once(asked.signal, 'abort');
+        steps.push('answered');
+        return large.handle(asked);
+      },
+    };
+    const { port } = await listen([slow, large], { answersBytesMax: 1 });
+    const session = http2.connect(`http://127.0.0.1:${port}`);
+    session.on('error', () => {});
+    const gone =
+      protocol === 'HTTP/2'
+        ? session.request({ ':path': '/slow' })
+        : http.get({ port, host: '127.0.0.1', path: '/slow', agent: false });
+    gone.on('error', () => {});
+    await vi.waitFor(() => expect(steps).toEqual(['asked']));
+    gone.destroy();
+    session.destroy();
+    await vi.waitFor(() => expect(steps).toEqual(['asked', 'answered']));
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect((await request(port, { path: '/large' })).status).toBe(200);
+  });
+});
+
 describe('one port', () => {
   it('serves many requests of one HTTP/2 session at once', async () => {
     const { url } = await listen([echo]);
@@ -438,7 +548,9 @@ describe('one port', () => {
     const { port } = await listen([{ ...echo, bodyBytesMax: 10_000 }], { bodiesBytesMax: 5_000 });
     const headers = { 'content-type': 'application/json' };
     const sent = { method: 'POST', path: '/v1/echo/x', headers };
-    expect((await request1(port, { ...sent, body: 'x'.repeat(6_000) })).status).toBe(503);
+    const refused = await request1(port, { ...sent, body: 'x'.repeat(6_000) });
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('1');
     for (let count = 0; count < 3; count++) {
       expect((await request1(port, { ...sent, body: 'x'.repeat(4_000) })).status).toBe(200);
     }

@@ -77,6 +77,20 @@ describe('requests to the Kinesis API', () => {
     expect(await summary({ StreamName: 5 })).toMatchObject({ __type: 'SerializationException' });
   });
 
+  it('that put are always answered, as they may not be sent again; what was read can be asked for again', async () => {
+    const { call } = openApi();
+    const put = await call('PutRecord', { StreamName: 'flights', PartitionKey: 'a', Data: '' });
+    const entry = { PartitionKey: 'a', Data: base64('1') };
+    const puts = await call('PutRecords', { StreamName: 'flights', Records: [entry] });
+    const listed = await call('ListStreams', {});
+
+    expect([put, puts, listed]).toMatchObject([
+      { status: 200, tellsEffect: true },
+      { status: 200, tellsEffect: true },
+      { status: 200, tellsEffect: false },
+    ]);
+  });
+
   it('that the port refuses are answered in the words of Kinesis', async () => {
     const { route } = openApi();
     const worded = (status: number) => {
