@@ -309,8 +309,9 @@ export class Reader {
     // How old a `next` may be is judged by the clock, which may jump.
     const isExcused =
       statusCode === 503 ||
-      (statusCode === 410 && (this.#deps.isDamaged() || body.includes('is good for'))) ||
-      (statusCode === 500 && (this.#sawGarbled() || this.#deps.isDamaged())) ||
+      (statusCode === 410 && body.includes('is good for')) ||
+      // What comes garbled twice is as good as gone.
+      ([410, 500].includes(statusCode) && (this.#sawGarbled() || this.#deps.isDamaged())) ||
       wire.time.nowMs - this.#askedMs > this.#deps.keptMs;
     if (!isExcused) {
       this.#deps.report('unexpected problem', `${this.#connection.actor} ${path}: ${body}`);

@@ -2,7 +2,6 @@
  * Faults of what is kept and for how long, of going back, and of what readers are told.
  */
 import {
-  DAMAGE_BESIDE_ORPHANS,
   GARBLED_BLOCKS,
   ROLLBACK_AFTER_BASES,
   SLOW_READERS,
@@ -54,16 +53,6 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     '    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },\n',
     '',
   ),
-  {
-    ...mutant(
-      'a commit that never was may be gone back to',
-      'wrong state|InvariantFault|unreadable state|wrong answer|wrong request',
-      'core/checkpoint/fallback.ts',
-      'deltas.set(blobKey(sliceId, known.reference), known);',
-      'deltas.set(blobKey(sliceId, known.reference), known);\n    candidates.set(blobKey(sliceId, known.reference), known.reference);',
-    ),
-    scenario: DAMAGE_BESIDE_ORPHANS,
-  },
   mutant(
     "closed entries stay in an owner's memory beside their run",
     'wrong state',
@@ -208,7 +197,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'what came back is listed in the quarantine',
     'wrong answer',
     'core/query/waiting-records.ts',
-    'return waiting.length > 0 || stored.damaged.length > 0;',
-    'return waiting.length >= 0 || stored.damaged.length > 0;',
+    "return standing === 'waits' || standing === 'unreadable';",
+    "return standing === 'waits' || standing !== 'unknown';",
   ),
 ];

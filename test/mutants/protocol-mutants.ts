@@ -51,8 +51,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'an entry that was touched is left out of its delta',
     'wrong state',
     'core/state/key-table.ts',
-    'this.#touched[this.#touchedCount++] = ordinal;',
-    'if (this.#touchedCount < 3) this.#touched[this.#touchedCount++] = ordinal;',
+    'this.#touched.push(ordinal);',
+    'if (this.#touched.length < 3) this.#touched.push(ordinal);',
   ),
   mutant(
     'what an entry was before is not put back',

@@ -200,15 +200,6 @@ export const ROLLBACK_AFTER_BASES: Partial<Scenario> = {
   ],
 };
 
-/** Environments die between a delta and its HEAD, and the newest epochs are lost. */
-export const DAMAGE_BESIDE_ORPHANS: Partial<Scenario> = {
-  ...BASES,
-  records: 100,
-  knobs: { unsavedAgeMsMax: 0 },
-  callFaults: [{ kind: 'crash', call: 'heads.writeHead', rate: 0.3 }],
-  incidents: [20_000, 40_000, 60_000, 80_000].map((atMs) => ({ atMs, kind: 'damage', blobs: 3 })),
-};
-
 /** A view goes, and comes back when its plan is one like any other; readers ask all the time. */
 export const VIEW_THAT_BEGINS_AGAIN: Partial<Scenario> = {
   ...BASES,
