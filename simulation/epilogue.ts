@@ -4,6 +4,7 @@
  */
 import type { Head } from '../core/checkpoint/head.ts';
 import type { Plan } from '../core/definition/plan.ts';
+import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import { REDRIVE_BEGINNINGS_MAX } from '../core/limits.ts';
 import type { Inbox } from '../core/ports.ts';
 import { comparePositions, type Position } from '../core/position.ts';
@@ -48,6 +49,8 @@ const ATTEMPTS_MAX = 10;
 const PAUSE_MS = 120_000;
 const FRESH_RECORDS_MAX = 4;
 const FRESH_PAUSE_MS_MAX = 2_000;
+/** Owners that one record can end, one after the other. */
+const LEASES_MAX = 30;
 /** At one place, at least, before a record is quarantined unread. */
 const DEATHS_BEFORE_CONDEMNED = 3;
 
@@ -79,9 +82,16 @@ export class Epilogue {
     }
     const boundMs = freshMsMaxOf(scenario);
     const endMs = wire.time.nowMs + boundMs;
+    // An owner that dies of a record in its recovery leaves the slice until its lease is over.
+    const leaseMs = scenario.knobs.recoveryLeaseMs ?? DEFAULT_KNOBS.recoveryLeaseMs;
+    const recoveredMsMax = endMs + LEASES_MAX * leaseMs;
     for (const { shard, record } of put) {
+      let recoveringMs = 0;
       while (!isCutOff(shard) && !this.#isSaved(shard, record)) {
-        if (wire.time.nowMs >= endMs) {
+        const isRecovering = this.#deps.auditor.head(shard.id)?.status === 'RECOVERING';
+        if (isRecovering) recoveringMs = wire.time.nowMs;
+        const dueMs = Math.max(endMs, Math.min(recoveringMs + boundMs, recoveredMsMax));
+        if (wire.time.nowMs >= dueMs) {
           const where = `${record.sequenceNumber} of ${shard.id}`;
           return report('stale', `${where} is in no checkpoint after ${boundMs} ms`);
         }

@@ -60,6 +60,6 @@ describe('the memory of a table', () => {
     const many = new ViewTable(view);
     fold(many, 0, 0, 3_000);
     many.commit();
-    expect(table.heapBytes() - many.heapBytes()).toBeLessThan(1_000 * 600);
+    expect(table.heapBytes() - many.heapBytes()).toBeLessThan(1_000 * 900);
   });
 });
