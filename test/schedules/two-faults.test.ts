@@ -10,7 +10,7 @@ describe('two faults are survived', () => {
     ['batches that are only delivered, and ticks', 3],
     ['a lost delta after a redrive', 5],
     ['a change of plan and a rollback', 5],
-    ['a redrive of what is not saved', 4],
+    ['a redrive of what is not saved', 2],
     ['a recovery', 4],
   ] as const)('in a world of one slice: %s', async (name, step) => {
     expect(await runWithTwoFaults(name, step)).toBeGreaterThan(50);
