@@ -77,7 +77,7 @@ async function findBase(
   stores: BlobStores,
 ): Promise<{ reference: BlobReference | null } | null> {
   const { sliceId } = head;
-  const chain: BlobName[] = [...predecessors, reference];
+  const chain: BlobReference[] = [...predecessors, reference];
   const isOfChain = (base: BlobName) => chain.some((delta) => sameBlob(delta, deltaOf(base)));
   if (head.base !== null && isOfChain(head.base)) return { reference: head.base };
   let newest: BlobName | null = manifest === null ? null : { ...reference, kind: 'base' };
@@ -86,7 +86,11 @@ async function findBase(
       if (isOfChain(name) && name.epoch > (newest?.epoch ?? 0)) newest = name;
     }
   }
-  if (newest === null) return chain[0]?.epoch === 1 ? { reference: null } : null;
+  if (newest === null) {
+    // Not by its number: a slice that went back to its beginning has a later one.
+    const first = await readDelta(sliceId, chain[0] as BlobReference, stores);
+    return first?.predecessors.length === 0 ? { reference: null } : null;
+  }
   const bytes = await stores.objects.read(blobKey(sliceId, newest));
   return bytes === null ? null : { reference: referenceOf(newest, 'object', bytes) };
 }
