@@ -152,7 +152,7 @@ describe('tidemark dev with a changed pipeline file', () => {
     await dev.prints('stdout', /waiting/);
     writeFileSync(
       file,
-      `import { execSync } from 'node:child_process';\nconsole.log('blocked');\nexecSync('sleep 5', { stdio: 'ignore' });\n`,
+      `import { execSync } from 'node:child_process';\nconsole.log('blocked');\nexecSync('sleep 20', { stdio: 'ignore' });\n`,
     );
     await dev.prints('stdout', /blocked/);
 
