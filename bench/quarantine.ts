@@ -38,6 +38,7 @@ try {
   const clock = { nowMs: () => Date.now() };
   const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
   const memory = new MemoryPorts(0);
+  await memory.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
   const ports = {
     ...memory,
     clock,

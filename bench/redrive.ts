@@ -36,6 +36,7 @@ const timeLeftMs = () => 600_000;
 const memory = new MemoryPorts(0);
 const ports = Object.assign(memory, { clock: { nowMs: () => performance.now() } });
 let sequence = 0;
+await memory.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
 
 const refusing: RecordDecoder = {
   decode: () => ({ reason: 'wrong-type', detail: 'the field was not known yet' }),
