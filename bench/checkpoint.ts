@@ -5,35 +5,15 @@
  *   npm run bench -- checkpoint [entries]
  */
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
-import { parsePlan } from '../core/definition/parse-plan.ts';
 import { SliceImage } from '../core/state/slice-image.ts';
 import { SliceState } from '../core/state/slice-state.ts';
+import { devicePlan, deviceRecord } from './devices/device-pipeline.ts';
 
 const entryCount = Number(process.argv[2] ?? 200_000);
-const parsed = parsePlan({
-  name: 'bench',
-  time: { field: 't', skew: 'none' },
-  views: {
-    by_device: {
-      groupBy: ['device'],
-      aggregates: {
-        records: { count: '*' },
-        total: { sum: 'amount' },
-        least: { min: 'amount' },
-        most: { max: 'amount' },
-      },
-    },
-  },
-});
-if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-const encoder = new TextEncoder();
+const plan = devicePlan();
 
 const beforeBytes = heapBytes();
-const state = new SliceState(
-  new SliceImage(parsed.plan),
-  createJsonDecoder(parsed.plan),
-  'shardId-000000000000',
-);
+const state = new SliceState(new SliceImage(plan), createJsonDecoder(plan), 'shardId-000000000000');
 let sequence = 0;
 for (let device = 0; device < entryCount; device++) {
   fold(device);
@@ -57,19 +37,7 @@ console.log(
 );
 
 function fold(device: number): void {
-  sequence++;
-  const text = JSON.stringify({
-    t: 1_700_000_000_000 + sequence,
-    device: `device-${String(device).padStart(6, '0')}`,
-    amount: device % 1000,
-  });
-  state.fold({
-    sequenceNumber: String(49_000_000_000_000 + sequence),
-    subSequence: 0,
-    partitionKey: 'p',
-    arrivalMs: 0,
-    data: encoder.encode(text),
-  });
+  state.fold(deviceRecord(++sequence, device, 6));
 }
 
 function heapBytes(): number {

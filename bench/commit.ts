@@ -6,31 +6,14 @@
  */
 import { ByteReader } from '../core/bytes.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
-import { parsePlan } from '../core/definition/parse-plan.ts';
 import { SliceImage } from '../core/state/slice-image.ts';
 import { SliceState } from '../core/state/slice-state.ts';
+import { devicePlan, deviceRecord } from './devices/device-pipeline.ts';
 
 const SIZES = [10_000, 100_000, 1_000_000];
 const ROUNDS = 15;
 const changed = Number(process.argv[2] ?? 10_000);
-const parsed = parsePlan({
-  name: 'bench',
-  time: { field: 't', skew: 'none' },
-  views: {
-    by_device: {
-      groupBy: ['device'],
-      aggregates: {
-        records: { count: '*' },
-        total: { sum: 'amount' },
-        least: { min: 'amount' },
-        most: { max: 'amount' },
-      },
-    },
-  },
-});
-if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-const { plan } = parsed;
-const encoder = new TextEncoder();
+const plan = devicePlan();
 let sequence = 0;
 
 console.log(
@@ -74,17 +57,5 @@ function measure(size: number): void {
 }
 
 function fold(state: SliceState, device: number): void {
-  sequence++;
-  const text = JSON.stringify({
-    t: 1_700_000_000_000 + sequence,
-    device: `device-${String(device).padStart(7, '0')}`,
-    amount: device % 1000,
-  });
-  state.fold({
-    sequenceNumber: String(49_000_000_000_000 + sequence),
-    subSequence: 0,
-    partitionKey: 'p',
-    arrivalMs: 0,
-    data: encoder.encode(text),
-  });
+  state.fold(deviceRecord(++sequence, device, 7));
 }

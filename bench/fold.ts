@@ -4,11 +4,10 @@
  *   npm run bench -- fold [records]
  */
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
-import { parsePlan } from '../core/definition/parse-plan.ts';
 import type { Plan } from '../core/definition/plan.ts';
-import type { StreamRecord } from '../core/ports.ts';
 import { SliceImage } from '../core/state/slice-image.ts';
 import { SliceState } from '../core/state/slice-state.ts';
+import { devicePlan, streamRecord } from './devices/device-pipeline.ts';
 
 const ROUNDS = 7;
 const KEYS = 10_000;
@@ -16,8 +15,8 @@ const BATCH = 10_000;
 const SHARD = 'shardId-000000000000';
 const count = Number(process.argv[2] ?? 200_000);
 
-const plan = planWith({});
-const dedupePlan = planWith({ dedupe: { id: 'id', within: '1h' } });
+const plan = devicePlan();
+const dedupePlan = devicePlan({ dedupe: { id: 'id', within: '1h' } });
 const encoded = Array.from({ length: count }, (_, index) =>
   Buffer.from(recordText(index)).toString('base64'),
 );
@@ -50,27 +49,6 @@ report(
   parse,
 );
 
-function planWith(extra: object): Plan {
-  const parsed = parsePlan({
-    name: 'bench',
-    time: { field: 't', skew: 'none' },
-    ...extra,
-    views: {
-      by_device: {
-        groupBy: ['device'],
-        aggregates: {
-          records: { count: '*' },
-          total: { sum: 'amount' },
-          least: { min: 'amount' },
-          most: { max: 'amount' },
-        },
-      },
-    },
-  });
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  return parsed.plan;
-}
-
 function recordText(index: number): string {
   return JSON.stringify({
     id: index,
@@ -89,14 +67,7 @@ function foldAll(used: Plan, withDelta: boolean): number {
   const state = new SliceState(new SliceImage(used), createJsonDecoder(used), SHARD);
   let deltaBytes = 0;
   for (const [index, text] of encoded.entries()) {
-    const record: StreamRecord = {
-      sequenceNumber: String(49_000_000_000_000 + index),
-      subSequence: 0,
-      partitionKey: 'p',
-      arrivalMs: 0,
-      data: Buffer.from(text, 'base64'),
-    };
-    state.fold(record);
+    state.fold(streamRecord(index, Buffer.from(text, 'base64')));
     if (withDelta && (index + 1) % BATCH === 0) {
       deltaBytes += state.encodeDelta().length;
       state.commit();

@@ -12,6 +12,7 @@ import { parsePlan } from '../core/definition/parse-plan.ts';
 import { BATCH_RECORDS_MAX, REDRIVE_REQUEST_IDS_MAX } from '../core/limits.ts';
 import { quarantineId, requestId, type StreamRecord } from '../core/ports.ts';
 import { SliceTask } from '../core/task/slice-task.ts';
+import { streamRecord } from './devices/device-pipeline.ts';
 
 const count = Number(process.argv[2] ?? 10_000);
 const BATCH_EVERY_MS = 20;
@@ -80,13 +81,7 @@ function recordsOf(length: number): StreamRecord[] {
   const records = Array.from({ length }, () => {
     sequence++;
     const event = { t: 1_700_000_000_000 + sequence, device: `d-${sequence % 1000}`, amount: 1 };
-    return {
-      sequenceNumber: String(49_000_000_000_000 + sequence),
-      subSequence: 0,
-      partitionKey: 'p',
-      arrivalMs: 0,
-      data: encoder.encode(JSON.stringify(event)),
-    };
+    return streamRecord(sequence, encoder.encode(JSON.stringify(event)));
   });
   for (const record of records) ports.source.append(identity.shardId, record);
   return records;

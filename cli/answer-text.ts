@@ -52,16 +52,18 @@ function headingOf(answer: ViewAnswer): string {
 function standingOf({ complete, incomplete = [], closedBefore }: ViewAnswer): string {
   if (complete) return 'complete';
   if (closedBefore === undefined) return 'goes on growing';
-  const isOpen = incomplete.includes('no-end') || incomplete.includes('open-windows');
-  if (!isOpen) return 'closed, but not complete';
+  if (!hasOpenWindows(incomplete)) return 'closed, but not complete';
   return closedBefore === null ? 'nothing closed yet' : `closed up to ${shortTime(closedBefore)}`;
+}
+
+function hasOpenWindows(incomplete: readonly IncompleteReason[]): boolean {
+  return incomplete.includes('no-end') || incomplete.includes('open-windows');
 }
 
 function notesOf(answer: ViewAnswer): string[] {
   const { complete, incomplete = [], closedBefore, quarantined = 0, damaged, exempt } = answer;
   const notes: string[] = [];
-  const isOpen = incomplete.includes('no-end') || incomplete.includes('open-windows');
-  if (isOpen && typeof closedBefore === 'string') {
+  if (hasOpenWindows(incomplete) && typeof closedBefore === 'string') {
     notes.push(`for what has closed, ask with --end ${shortTime(closedBefore)}`);
   }
   notes.push(...wholeLines(answer));

@@ -2,6 +2,7 @@
  * The quarantine as a person reads it: a few lines for each record, so that only its id, which must be whole to be of use, may
  * be wider than the terminal; and counts by reason.
  */
+import type { DamagedRun } from '../core/query/damaged-runs.ts';
 import { printable } from './printable.ts';
 import {
   cutToWidth,
@@ -11,12 +12,6 @@ import {
   type TableOptions,
   TERMINAL,
 } from './table.ts';
-
-/** Results that cannot be read: they may say that a record came back. */
-export interface DamagedRun {
-  readonly slice: string;
-  readonly epoch: number;
-}
 
 export interface QuarantinePage {
   readonly records: readonly {

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { QUARANTINE_LIMIT_DEFAULT, QUARANTINE_LIMIT_MAX } from '../../core/limits.ts';
+import { type DamagedRun, DamagedRuns } from '../../core/query/damaged-runs.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printableJson } from '../printable.ts';
 import {
   addReasons,
-  type DamagedRun,
   damageLines,
   describePage,
   describeReasons,
@@ -73,18 +73,17 @@ async function summarize(place: QueryPlace, options: ListOptions): Promise<void>
   }
   const query = new URLSearchParams({ ...selectionOf(options), summary: 'reason' });
   const pages: (readonly ReasonCount[])[] = [];
-  const damage = new Map<string, DamagedRun>();
+  const damage = new DamagedRuns();
   for (;;) {
     const { reasons, next, damaged = [] } = await callQueryApi<SummaryPage>(place, pathOf(query));
     pages.push(reasons);
-    for (const run of damaged) damage.set(`${run.slice} ${run.epoch}`, run);
+    damaged.forEach(damage.note);
     if (next === null) break;
     query.set('next', next);
   }
   const reasons = addReasons(pages);
-  const damaged = [...damage.values()];
-  const answer = { reasons, ...(damaged.length === 0 ? {} : { damaged }) };
-  console.log(options.json ? printableJson(answer, 2) : describeReasons(reasons, damaged));
+  const answer = { reasons, ...damage.told() };
+  console.log(options.json ? printableJson(answer, 2) : describeReasons(reasons, answer.damaged));
 }
 
 function pathOf(query: URLSearchParams): string {
@@ -121,17 +120,16 @@ async function purge(
   const place = adminPlace(options, command);
   const unknown: string[] = [];
   const refused: PurgeAnswer['refused'][number][] = [];
-  const damaged = new Map<string, DamagedRun>();
+  const damage = new DamagedRuns();
   let purged = 0;
   const ask = (body: object) => callQueryApi<PurgeAnswer>(place, '/v1/quarantine/purge', body);
   for await (const page of inPages(choiceOf(ids, options), ask)) {
     purged += page.purged;
     unknown.push(...page.unknown);
     refused.push(...page.refused);
-    for (const run of page.damaged ?? []) damaged.set(`${run.slice} ${run.epoch}`, run);
+    page.damaged?.forEach(damage.note);
   }
-  const runs = damaged.size === 0 ? {} : { damaged: [...damaged.values()] };
-  const answer = { purged, unknown, refused, ...runs };
+  const answer = { purged, unknown, refused, ...damage.told() };
   console.log(options.json ? printableJson(answer, 2) : describePurge(answer));
   if (unknown.length + refused.length > 0) process.exitCode = 1;
 }

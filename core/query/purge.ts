@@ -8,10 +8,10 @@
 import { parseHead } from '../checkpoint/head.ts';
 import { PURGE_IDS_MAX } from '../limits.ts';
 import type { CheckpointStore, QuarantineIndex } from '../ports.ts';
+import type { DamagedRun } from './damaged-runs.ts';
 import { nextOfChoice, type RecordChoice } from './quarantine-body.ts';
 import type { Queries } from './queries.ts';
 import { type Asked, guarded } from './query-problem.ts';
-import type { DamagedRun } from './view-rows.ts';
 import type { QuarantineStandings } from './waiting-records.ts';
 
 export interface PurgeSummary {
@@ -55,14 +55,14 @@ export class Purges {
   async purge(choice: RecordChoice): Promise<Asked<PurgeSummary>> {
     const looked = await this.#queries.quarantinedStandings(choice, PURGE_IDS_MAX);
     if (!looked.ok) return looked;
-    const { standings, damaged } = looked.value;
+    const { standings, ...runs } = looked.value;
     return guarded(async () => {
       const summary = await this.#purgeWaiting(standings, 'ids' in choice);
       const last = [...standings.keys()].at(-1);
       const isFull = !('ids' in choice) && standings.size === PURGE_IDS_MAX && last !== undefined;
       return {
         ...summary,
-        ...(damaged.length > 0 ? { damaged } : {}),
+        ...runs,
         ...(isFull ? { next: nextOfChoice(last) } : {}),
       };
     });

@@ -11,11 +11,11 @@ import { type QuarantinedRecord, type QuarantineSelection, quarantineId } from '
 import type { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
 import { toBase64 } from './base64.ts';
+import { type DamagedRun, DamagedRuns } from './damaged-runs.ts';
 import { type QueryParameters, readLimit, readTime } from './parameter-values.ts';
 import { nextOfChoice, readReason } from './quarantine-body.ts';
 import { type Asked, asked, refuse, refuseRepeated, refuseUnknown } from './query-problem.ts';
 import { openToken } from './token.ts';
-import type { DamagedRun } from './view-rows.ts';
 import {
   type QuarantineSources,
   quarantinedPlaces,
@@ -114,7 +114,7 @@ export async function listQuarantine(
   zone: Zone,
 ): Promise<QuarantineList> {
   const records: ListedRecord[] = [];
-  const damage = new Damage();
+  const damage = new DamagedRuns();
   const answer = (next: string | null) => ({ records, next, ...damage.told() });
   let byteLength = 0;
   for await (const record of quarantinedRecords(after, selection, sources, damage.note)) {
@@ -156,7 +156,7 @@ export async function summarizeQuarantine(
   let counted = 0;
   let last: string | null = null;
   let next: string | null = null;
-  const damage = new Damage();
+  const damage = new DamagedRuns();
   for await (const place of quarantinedPlaces(after, selection, sources, damage.note)) {
     if (counted === countMax) {
       next = nextOfChoice(last as string);
@@ -176,19 +176,6 @@ export async function summarizeQuarantine(
     return { reason, count, first: zonedIsoTime(firstMs, zone), last: zonedIsoTime(lastMs, zone) };
   });
   return { reasons: reasons.sort((a, b) => b.count - a.count), next, ...damage.told() };
-}
-
-/** What one answer met of runs that cannot be read: each once. */
-class Damage {
-  readonly #runs = new Map<string, DamagedRun>();
-
-  readonly note = (run: DamagedRun): void => {
-    this.#runs.set(`${run.slice} ${run.epoch}`, run);
-  };
-
-  told(): { damaged?: readonly DamagedRun[] } {
-    return this.#runs.size === 0 ? {} : { damaged: [...this.#runs.values()] };
-  }
 }
 
 function listed(record: QuarantinedRecord, zone: Zone): ListedRecord {

@@ -10,12 +10,13 @@ import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
 import { closedBefore, type IncompleteReason, incompleteReasons } from './completeness.ts';
+import type { DamagedRun } from './damaged-runs.ts';
 import { refuse } from './query-problem.ts';
 import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
 import type { Snapshot } from './snapshots.ts';
 import { isoOf } from './status.ts';
 import type { ViewRequest } from './view-request.ts';
-import type { DamagedRun, RowPage, ViewRow } from './view-rows.ts';
+import type { RowPage, ViewRow } from './view-rows.ts';
 
 export interface AnswerRow {
   readonly key: Readonly<Record<string, unknown>>;

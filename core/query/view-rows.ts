@@ -16,19 +16,13 @@ import type { ClosedEntry } from '../state/closed-entries.ts';
 import { decodeGroupKey, encodeGroupKey, type GroupValue } from '../state/group-key.ts';
 import type { ViewLife } from '../state/view-life.ts';
 import { ViewTable } from '../state/view-table.ts';
+import type { DamagedRun } from './damaged-runs.ts';
 import { FirstItems } from './first-items.ts';
 import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
 import { refuse } from './query-problem.ts';
 import { keyRanges, selectsKey, selectsWindow, wantedKeys } from './row-filter.ts';
 import type { PinnedSlice, RowPosition } from './snapshot-token.ts';
 import type { RowOrder, ViewRequest } from './view-request.ts';
-
-/** A run of closed windows that is damaged or lost. */
-export interface DamagedRun {
-  readonly slice: string;
-  /** The epoch that wrote it. */
-  readonly epoch: number;
-}
 
 /** One slice's part of a snapshot. Its image stays as it is until the promise of `readRows` has settled. */
 export interface SlicePart {

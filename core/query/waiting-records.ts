@@ -23,9 +23,9 @@ import { type Position, sortablePosition } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
 import type { RecentLedger } from '../state/recent-ledger.ts';
+import { type DamagedRun, DamagedRuns } from './damaged-runs.ts';
 import type { RecordChoice } from './quarantine-body.ts';
 import type { SliceSnapshot } from './slice-reader.ts';
-import type { DamagedRun } from './view-rows.ts';
 
 /** What is read. `slices` are as their HEADs said just now. */
 export interface QuarantineSources {
@@ -47,7 +47,7 @@ export function quarantinedRecords(
     return withBytes(quarantinedPlaces(after, selection, sources, onDamage), index);
   }
   const read = (last: string | null) => index.list(last, CHUNK);
-  return waitingRecords(after, sources, { read, selects: () => true, onDamage });
+  return recordsIn(waitingRecords(after, sources, { read, selects: () => true, onDamage }));
 }
 
 async function* withBytes(
@@ -78,9 +78,30 @@ export function quarantinedPlaces(
   sources: QuarantineSources,
   onDamage: (run: DamagedRun) => void = () => {},
 ): AsyncGenerator<QuarantinedPlace | QuarantinedRecord> {
+  return recordsIn(waitingPlaces(after, selection, sources, onDamage));
+}
+
+function waitingPlaces(
+  after: string | null,
+  selection: QuarantineSelection,
+  sources: QuarantineSources,
+  onDamage: (run: DamagedRun) => void,
+): AsyncGenerator<Waiting<QuarantinedPlace>> {
   const read = (last: string | null) => sources.index.describe(last, PLACES_CHUNK, selection);
   const selects = (record: QuarantinedPlace) => isSelected(record, selection);
   return waitingRecords<QuarantinedPlace>(after, sources, { read, selects, onDamage });
+}
+
+async function* recordsIn<T extends QuarantinedPlace>(
+  waiting: AsyncGenerator<Waiting<T>>,
+): AsyncGenerator<T | QuarantinedRecord> {
+  for await (const { record } of waiting) yield record;
+}
+
+/** A record that waits, or may wait. */
+interface Waiting<T> {
+  readonly record: T | QuarantinedRecord;
+  readonly standing: WaitingStanding;
 }
 
 interface Reading<T> {
@@ -92,23 +113,24 @@ interface Reading<T> {
 
 async function* waitingRecords<T extends QuarantinedPlace>(
   after: string | null,
-  { slices, index, runs }: QuarantineSources,
+  sources: QuarantineSources,
   { read, selects, onDamage }: Reading<T>,
-): AsyncGenerator<T | QuarantinedRecord> {
-  const ledgers = new Map(
-    slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs, onDamage)]),
-  );
+): AsyncGenerator<Waiting<T>> {
+  const { slices, index } = sources;
+  const ledgers = ledgersOf(sources, onDamage);
   const seen = new Set<string>();
   const pending = await notPurged(pendingRecords(slices, after).filter(selects), index);
   for await (const record of recordsInOrder(pending, indexed(after, slices, read))) {
     const ledger = ledgers.get(record.sliceId) as LedgerReader;
-    if (!(await ledger.waits(record))) continue;
+    const standing = await ledger.standingOf(record);
+    // Better listed once too often than not at all: a redrive and a purge ask again.
+    if (standing !== 'waits' && standing !== 'unreadable') continue;
     if (await isQuarantinedAgain(record, ledger.timeline, index)) continue;
     // A later timeline's may have been listed only since that was asked.
     const place = `${record.sliceId}/${sortablePosition(record)}`;
     if (ledger.timeline > 0 && seen.has(place)) continue;
     if (ledger.timeline > 0) seen.add(place);
-    yield record;
+    yield { record, standing };
   }
 }
 
@@ -129,7 +151,7 @@ export interface QuarantineStandings {
   /** By id, in order. */
   readonly standings: ReadonlyMap<string, WaitingStanding>;
   /** Results that cannot be read. */
-  readonly damaged: readonly DamagedRun[];
+  readonly damaged?: readonly DamagedRun[];
 }
 
 /** What the ledgers say of the chosen records: of a selection the first that may wait, at most `limit`. */
@@ -138,34 +160,38 @@ export async function standingsOf(
   limit: number,
   sources: QuarantineSources,
 ): Promise<QuarantineStandings> {
-  const damaged = new Map<string, DamagedRun>();
-  const onDamage = (run: DamagedRun) => damaged.set(`${run.slice} ${run.epoch}`, run);
-  const ledgers = new Map(
-    sources.slices.map((slice) => [
-      slice.head.sliceId,
-      new LedgerReader(slice, sources.runs, onDamage),
-    ]),
-  );
+  const damage = new DamagedRuns();
   const standings = new Map<string, WaitingStanding>();
-  for await (const id of chosenIds(choice, sources)) {
-    const ledger = ledgers.get(id.slice(0, id.indexOf('/')));
-    const isOfIt =
-      ledger !== undefined && isQuarantineId(id) && timelineOfQuarantineId(id) <= ledger.timeline;
-    standings.set(id, isOfIt ? await ledger.standingOf(positionOfQuarantineId(id)) : 'unknown');
-    if (!('ids' in choice) && standings.size === limit) break;
+  if ('ids' in choice) {
+    const ledgers = ledgersOf(sources, damage.note);
+    for (const id of choice.ids) standings.set(id, await standingOfId(id, ledgers));
+  } else {
+    const { after, selection } = choice;
+    for await (const waiting of waitingPlaces(after, selection, sources, damage.note)) {
+      standings.set(quarantineId(waiting.record), waiting.standing);
+      if (standings.size === limit) break;
+    }
   }
-  return { standings, damaged: [...damaged.values()] };
+  return { standings, ...damage.told() };
 }
 
-async function* chosenIds(
-  choice: RecordChoice,
-  sources: QuarantineSources,
-): AsyncGenerator<string> {
-  if ('ids' in choice) yield* choice.ids;
-  else {
-    const places = quarantinedPlaces(choice.after, choice.selection, sources);
-    for await (const place of places) yield quarantineId(place);
-  }
+type Ledgers = ReadonlyMap<string, LedgerReader>;
+
+/** By slice. */
+function ledgersOf(
+  { slices, runs }: QuarantineSources,
+  onDamage: (run: DamagedRun) => void,
+): Ledgers {
+  return new Map(
+    slices.map((slice) => [slice.head.sliceId, new LedgerReader(slice, runs, onDamage)]),
+  );
+}
+
+async function standingOfId(id: string, ledgers: Ledgers): Promise<WaitingStanding> {
+  const ledger = ledgers.get(id.slice(0, id.indexOf('/')));
+  const isOfIt =
+    ledger !== undefined && isQuarantineId(id) && timelineOfQuarantineId(id) <= ledger.timeline;
+  return isOfIt ? ledger.standingOf(positionOfQuarantineId(id)) : 'unknown';
 }
 
 /** The ledger of one slice, at one epoch. */
@@ -188,12 +214,6 @@ class LedgerReader {
     this.#runs = runs;
     this.#onDamage = onDamage;
     this.#recent = checkpoint.image.recentLedger;
-  }
-
-  /** Better listed once too often than not at all: a redrive and a purge ask again. */
-  async waits(record: Position): Promise<boolean> {
-    const standing = await this.standingOf(record);
-    return standing === 'waits' || standing === 'unreadable';
   }
 
   async standingOf(record: Position): Promise<WaitingStanding> {

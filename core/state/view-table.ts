@@ -103,8 +103,7 @@ export class ViewTable {
   /** What was touched is what counts from now on. */
   commit(): void {
     for (const { window } of this.#touchedWindows) window.commit();
-    this.#touchedWindows.length = 0;
-    this.#forgetBefore();
+    this.#forgetTouched();
   }
 
   /** Every entry is as it was at the last commit. */
@@ -119,8 +118,7 @@ export class ViewTable {
       window.undo((slot) => this.#free(slot));
       if (window.size === 0) this.#dropWindow(startMs);
     }
-    this.#touchedWindows.length = 0;
-    this.#forgetBefore();
+    this.#forgetTouched();
   }
 
   /** A new slot, holding the identity, for an entry that has none, which counts as committed. */
@@ -240,8 +238,7 @@ export class ViewTable {
     this.#windows.clear();
     this.#lastStartMs = Number.NaN;
     this.#lastWindow = undefined;
-    this.#touchedWindows.length = 0;
-    this.#forgetBefore();
+    this.#forgetTouched();
     this.#freeSlots = [];
     this.#nextSlot = 0;
     this.#entryCount = 0;
@@ -266,8 +263,9 @@ export class ViewTable {
     return Math.ceil(touchedCount * (columnBytes / this.#capacity + TOUCHED_KEY_BYTES));
   }
 
-  /** Before-images are of no more use, and what they hold out of line goes. */
-  #forgetBefore(): void {
+  /** Nothing is touched: before-images are of no more use, and what they hold out of line goes. */
+  #forgetTouched(): void {
+    this.#touchedWindows.length = 0;
     const count = this.#beforeOf.length;
     this.#beforeOf.length = 0;
     if (count <= BEFORE_KEPT && this.#beforeCapacity <= BEFORE_KEPT) {

@@ -42,7 +42,7 @@ export class FoldGuard {
   readonly #failed = new Map<string, FailedRecord>();
   #condemnsNext = false;
   /** The position that was condemned last. */
-  #condemned: string | null = null;
+  #condemned: Position | null = null;
 
   constructor(sliceId: string, suspicions: SuspicionStore) {
     this.#sliceId = sliceId;
@@ -137,8 +137,8 @@ export class FoldGuard {
   #condemn(record: StreamRecord): BadRecord | null {
     const bad = this.#failureOf(record);
     if (bad !== null) return bad;
-    if (this.#condemnsNext) this.#condemned = sortablePosition(record);
-    if (this.#condemned === null || this.#condemned !== sortablePosition(record)) return null;
+    if (this.#condemnsNext) this.#condemned = record;
+    if (this.#condemned === null || comparePositions(this.#condemned, record) !== 0) return null;
     const detail = 'environments died again and again while they folded this record alone';
     return { reason: 'kills-its-environment', detail };
   }

@@ -197,7 +197,7 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     'what came back is listed in the quarantine',
     'wrong answer',
     'core/query/waiting-records.ts',
-    "return standing === 'waits' || standing === 'unreadable';",
-    "return standing === 'waits' || standing !== 'unknown';",
+    "if (standing !== 'waits' && standing !== 'unreadable') continue;",
+    "if (standing === 'unknown') continue;",
   ),
 ];

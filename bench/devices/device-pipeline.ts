@@ -1,0 +1,51 @@
+/**
+ * The pipeline that several benches fold: amounts by device, with count, sum, min and max.
+ */
+import { parsePlan } from '../../core/definition/parse-plan.ts';
+import type { Plan } from '../../core/definition/plan.ts';
+import type { StreamRecord } from '../../core/ports.ts';
+
+/** `extra` are further settings of the pipeline. */
+export function devicePlan(extra: object = {}): Plan {
+  const parsed = parsePlan({
+    name: 'bench',
+    time: { field: 't', skew: 'none' },
+    ...extra,
+    views: {
+      by_device: {
+        groupBy: ['device'],
+        aggregates: {
+          records: { count: '*' },
+          total: { sum: 'amount' },
+          least: { min: 'amount' },
+          most: { max: 'amount' },
+        },
+      },
+    },
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.plan;
+}
+
+/** The record at a place of the stream. */
+export function streamRecord(sequence: number, data: Uint8Array): StreamRecord {
+  return {
+    sequenceNumber: String(49_000_000_000_000 + sequence),
+    subSequence: 0,
+    partitionKey: 'p',
+    arrivalMs: 0,
+    data,
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** A record of one device, whose name has so many digits. */
+export function deviceRecord(sequence: number, device: number, digits: number): StreamRecord {
+  const text = JSON.stringify({
+    t: 1_700_000_000_000 + sequence,
+    device: `device-${String(device).padStart(digits, '0')}`,
+    amount: device % 1000,
+  });
+  return streamRecord(sequence, encoder.encode(text));
+}
