@@ -72,6 +72,7 @@ export class World {
   readonly #deaths = new Deaths((kind, detail) => this.#report(kind, detail));
   readonly #checks: boolean;
   #mappings: EventSourceMapping[] = [];
+  #replacements: Promise<void> = Promise.resolve();
   #readers: Reader[] = [];
   #failure: Failure | null = null;
   #isCalm = false;
@@ -342,11 +343,18 @@ export class World {
     await this.#stores.shared.plans.activate({ ordinal, hash, pipeline: '' });
   }
 
-  async #replaceMapping({
+  /** One after the other: a mapping that another replacement makes meanwhile would live beside one made at LATEST. */
+  #replaceMapping(replacement: Extract<Incident, { kind: 'mapping-replaced' }>): Promise<void> {
+    this.#replacements = this.#replacements.then(() => this.#replaceMappingNow(replacement));
+    return this.#replacements;
+  }
+
+  async #replaceMappingNow({
     from,
     afterMs,
     fresh,
   }: Extract<Incident, { kind: 'mapping-replaced' }>): Promise<void> {
+    if (this.#isCalm) return;
     if (from === 'LATEST') await this.#endMappings();
     else this.#mappings.at(-1)?.stop();
     await this.#time.sleep(afterMs);

@@ -63,6 +63,44 @@ describe('a seed', () => {
     expect(verdict.failure).toBeNull();
     expect(verdict.timeline.join('\n')).toContain('ReplayGapFault');
   });
+
+  it('makes no mapping at LATEST beside one that another replacement made meanwhile', async () => {
+    const scenario: Scenario = {
+      ...calm,
+      shards: 1,
+      environments: 1,
+      mappings: 1,
+      records: 107,
+      paceMs: 300,
+      burstRate: 0,
+      producerRetryRate: 0.3,
+      heartbeatRate: 0.1,
+      tickEveryMs: 300_000,
+      batchRecordsMax: 5,
+      batchWindowMs: 5_000,
+      functionTimeoutMs: 3_000,
+      redeliveryRate: 0.1,
+      zombieRate: 0,
+      resendRate: 0,
+      readers: 0,
+      auditEvery: 1,
+      delayMsMax: 2,
+      clockSkewMsMax: 0,
+      shortReadRate: 0,
+      emptyReadRate: 0,
+      foldMs: 0,
+      baseMs: 0,
+      harmful: [],
+      knobs: {},
+      incidents: [
+        { atMs: 14_107, kind: 'mapping-replaced', from: 'LATEST', afterMs: 41_971 },
+        { atMs: 15_108, kind: 'split' },
+        { atMs: 23_892, kind: 'mapping-replaced', from: 'TRIM_HORIZON', afterMs: 20_980 },
+      ],
+    };
+    const verdict = await simulateSeed({ plan, records: smallRecords, seed: 88000518, scenario });
+    expect(verdict.failure).toBeNull();
+  });
 });
 
 describe('without reality', () => {
