@@ -4,6 +4,7 @@
  */
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
+import { Codes } from '../codes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { HEAD_BYTES_MAX } from '../limits.ts';
 import type { HashRange, HeadItem } from '../ports.ts';
@@ -24,7 +25,12 @@ import {
 /** `OPEN` takes records. The others are for recovery and for splits and merges of slices. */
 export type SliceStatus = 'OPEN' | 'RECOVERING' | 'OPENING' | 'SEALED';
 
-const STATUSES: readonly SliceStatus[] = ['OPEN', 'RECOVERING', 'OPENING', 'SEALED'];
+export const STATUS_CODES = new Codes<SliceStatus>("a slice's status", {
+  OPEN: 0,
+  RECOVERING: 1,
+  OPENING: 2,
+  SEALED: 3,
+});
 
 /** An epoch that fallback may still want, its cursor, and since when HEAD has named it. */
 export interface Floor {
@@ -201,7 +207,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   writer.hex(head.range.start);
   writer.hex(head.range.end);
   writer.hex(head.streamId);
-  writer.u8(STATUSES.indexOf(head.status));
+  STATUS_CODES.encode(head.status, writer);
   for (const number of [head.timeline, head.epoch, head.generation, head.revision]) {
     writer.varint(number);
   }
@@ -239,14 +245,12 @@ function decodeHead(reader: ByteReader): Head {
   const sliceId = sliceIdOf(shardId);
   const range = { start: reader.hex(HASH_BYTES), end: reader.hex(HASH_BYTES) };
   const streamId = reader.hex(STREAM_ID_BYTES);
-  const status = STATUSES[reader.u8()];
-  if (status === undefined) throw new CorruptStateFault(`HEAD of ${sliceId} has no known status`);
   const head = {
     sliceId,
     shardId,
     range,
     streamId,
-    status,
+    status: STATUS_CODES.decode(reader),
     timeline: reader.varint(),
     epoch: reader.varint(),
     generation: reader.varint(),

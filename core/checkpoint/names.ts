@@ -6,7 +6,7 @@
  */
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import { CorruptStateFault } from '../faults.ts';
+import { Codes } from '../codes.ts';
 
 export type BlobKind = 'delta' | 'base' | 'run';
 
@@ -83,12 +83,13 @@ export function sameBlob(a: BlobName, b: BlobName): boolean {
   );
 }
 
-const KINDS: readonly BlobKind[] = ['delta', 'base', 'run'];
-const PLACES: readonly BlobPlace[] = ['item', 'object'];
+export const KIND_CODES = new Codes<BlobKind>("a blob's kind", { delta: 0, base: 1, run: 2 });
+export const PLACE_CODES = new Codes<BlobPlace>("a blob's place", { item: 0, object: 1 });
 
-// About 20 bytes: a delta names its whole chain.
+// About 21 bytes: a delta names its whole chain.
 export function encodeReference(reference: BlobReference, writer: ByteWriter): void {
-  writer.u8(KINDS.indexOf(reference.kind) * PLACES.length + PLACES.indexOf(reference.place));
+  KIND_CODES.encode(reference.kind, writer);
+  PLACE_CODES.encode(reference.place, writer);
   writer.varint(reference.timeline);
   writer.varint(reference.epoch);
   writer.u32(Number.parseInt(reference.nonce.slice(0, 8), 16));
@@ -98,12 +99,8 @@ export function encodeReference(reference: BlobReference, writer: ByteWriter): v
 }
 
 export function decodeReference(reader: ByteReader): BlobReference {
-  const kindAndPlace = reader.u8();
-  const kind = KINDS[Math.floor(kindAndPlace / PLACES.length)];
-  const place = PLACES[kindAndPlace % PLACES.length];
-  if (kind === undefined || place === undefined) {
-    throw new CorruptStateFault('a reference to a blob of an unknown kind or place');
-  }
+  const kind = KIND_CODES.decode(reader);
+  const place = PLACE_CODES.decode(reader);
   const timeline = reader.varint();
   const epoch = reader.varint();
   const word = () => reader.u32().toString(16).padStart(8, '0');

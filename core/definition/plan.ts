@@ -9,7 +9,6 @@
 /** A path into a record: `a.b` reaches the field `b` of the object in field `a`. Never empty, nor any name in it. */
 export type FieldPath = readonly string[];
 
-/** Their order is stored: new ones go to the end. */
 export const AGGREGATE_KINDS = ['count', 'sum', 'min', 'max', 'mean', 'quantile'] as const;
 export type AggregateKind = (typeof AGGREGATE_KINDS)[number];
 
@@ -38,7 +37,6 @@ export type WindowPlan =
   /** `days` > 0: whole days of `Plan.zone`, `sizeMs` is days × 24 h; otherwise windows are aligned to the epoch. */
   | { readonly kind: 'tumbling'; readonly sizeMs: number; readonly days: number };
 
-/** Their order is stored: new ones go to the end. */
 export const LATE_POLICIES = ['update', 'side', 'drop'] as const;
 export type LatePolicy = (typeof LATE_POLICIES)[number];
 

@@ -9,7 +9,7 @@
  *   ids: runs of consecutive numbers (`slice-` and 12 digits), then all others as they are
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import type { SliceStatus } from '../checkpoint/head.ts';
+import { type SliceStatus, STATUS_CODES } from '../checkpoint/head.ts';
 import type { BlobName, BlobReference } from '../checkpoint/names.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { hashTextHex } from '../hash.ts';
@@ -94,7 +94,7 @@ export function encodeSnapshotToken(token: SnapshotToken): string {
       const isUsual = status === 'OPEN' && !waits;
       writer.varint(zigzag(epoch - before) * 2 + (isUsual ? 0 : 1));
       writer.u8(slice.nonceByte);
-      if (!isUsual) writer.u8(STATUSES.indexOf(status) * 2 + (waits ? 1 : 0));
+      if (!isUsual) writer.u8(STATUS_CODES.codeOf(status) * 2 + (waits ? 1 : 0));
       before = epoch;
     }
   });
@@ -120,9 +120,8 @@ export function decodeSnapshotToken(text: string): SnapshotToken | null {
       const isUsual = packed % 2 === 0;
       const epoch = before + unzigzag(Math.floor(packed / 2));
       const nonceByte = reader.u8();
-      const standing = isUsual ? 0 : reader.u8();
-      const status = STATUSES[Math.floor(standing / 2)];
-      if (status === undefined) throw new CorruptStateFault('a token with an unknown status');
+      const standing = isUsual ? USUAL : reader.u8();
+      const status = STATUS_CODES.nameOf(Math.floor(standing / 2));
       before = epoch;
       return { sliceId, status, waits: standing % 2 === 1, epoch, nonceByte };
     });
@@ -130,7 +129,8 @@ export function decodeSnapshotToken(text: string): SnapshotToken | null {
   });
 }
 
-const STATUSES: readonly SliceStatus[] = ['OPEN', 'RECOVERING', 'OPENING', 'SEALED'];
+/** Open, and nothing waits. */
+const USUAL = STATUS_CODES.codeOf('OPEN') * 2;
 const NUMBERED = /^slice-(\d{12})$/;
 
 function numberOf(sliceId: string): number | null {

@@ -4,13 +4,8 @@
  */
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import {
-  AGGREGATE_KINDS,
-  type ColumnPlan,
-  LATE_POLICIES,
-  type LatePolicy,
-  type ViewPlan,
-} from '../definition/plan.ts';
+import { Codes } from '../codes.ts';
+import type { AggregateKind, ColumnPlan, LatePolicy, ViewPlan } from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 
@@ -80,15 +75,30 @@ export function storedView(view: ViewPlan, life: ViewLife): StoredView {
   return { name, hash, late, since: life.since, ordinal: life.ordinal, columns };
 }
 
+export const LATE_CODES = new Codes<LatePolicy>('a policy for late records', {
+  update: 0,
+  side: 1,
+  drop: 2,
+});
+
+export const AGGREGATE_CODES = new Codes<AggregateKind>('an aggregate', {
+  count: 0,
+  sum: 1,
+  min: 2,
+  max: 3,
+  mean: 4,
+  quantile: 5,
+});
+
 export function encodeStoredView(stored: StoredView, writer: ByteWriter): void {
   writer.string(stored.name);
   writer.hex(stored.hash);
-  writer.u8(LATE_POLICIES.indexOf(stored.late));
+  LATE_CODES.encode(stored.late, writer);
   writer.varint(stored.since);
   writer.varint(stored.ordinal);
   writer.varint(stored.columns.length);
   for (const { kind, fieldText, since, coveredFromMs } of stored.columns) {
-    writer.u8(AGGREGATE_KINDS.indexOf(kind));
+    AGGREGATE_CODES.encode(kind, writer);
     writer.string(fieldText);
     writer.varint(since);
     if (since > 0) writer.f64(coveredFromMs);
@@ -99,15 +109,10 @@ const HASH_BYTES = 16;
 
 export function decodeStoredView(reader: ByteReader): StoredView {
   const [name, hash] = [reader.string(), reader.hex(HASH_BYTES)];
-  const lateCode = reader.u8();
-  const late = LATE_POLICIES[lateCode];
-  if (late === undefined)
-    throw new CorruptStateFault(`no policy for late records has the code ${lateCode}`);
+  const late = LATE_CODES.decode(reader);
   const [since, ordinal] = [reader.varint(), reader.varint()];
   const columns = Array.from({ length: reader.varint() }, (): StoredColumn => {
-    const code = reader.u8();
-    const kind = AGGREGATE_KINDS[code];
-    if (kind === undefined) throw new CorruptStateFault(`no aggregate has the code ${code}`);
+    const kind = AGGREGATE_CODES.decode(reader);
     const [fieldText, began] = [reader.string(), reader.varint()];
     const coveredFromMs = began > 0 ? reader.f64() : Number.NEGATIVE_INFINITY;
     return { kind, fieldText, since: began, coveredFromMs };
