@@ -48,6 +48,8 @@ export interface RunResult {
   readonly timeline: readonly string[];
 }
 
+type Replacement = Extract<Incident, { kind: 'mapping-replaced' }>;
+
 const EVENTS_MAX = 100_000;
 const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
@@ -272,13 +274,8 @@ export class World {
     const nowMs = this.#clocks.begin(connection.actor, skewMs);
     const onHeadWritten = ({ sliceId }: HeadItem) =>
       this.#auditor.writtenBy(sliceId, connection.actor);
-    return faultyPorts(this.#stores.shared, connection, {
-      nowMs,
-      random,
-      knobs,
-      baseMs,
-      onHeadWritten,
-    });
+    const parts = { nowMs, random, knobs, baseMs, onHeadWritten };
+    return faultyPorts(this.#stores.shared, connection, parts);
   }
 
   #createHandler(connection: Connection): AggregateHandler {
@@ -344,16 +341,12 @@ export class World {
   }
 
   /** One after the other: a mapping that another replacement makes meanwhile would live beside one made at LATEST. */
-  #replaceMapping(replacement: Extract<Incident, { kind: 'mapping-replaced' }>): Promise<void> {
+  #replaceMapping(replacement: Replacement): Promise<void> {
     this.#replacements = this.#replacements.then(() => this.#replaceMappingNow(replacement));
     return this.#replacements;
   }
 
-  async #replaceMappingNow({
-    from,
-    afterMs,
-    fresh,
-  }: Extract<Incident, { kind: 'mapping-replaced' }>): Promise<void> {
+  async #replaceMappingNow({ from, afterMs, fresh }: Replacement): Promise<void> {
     if (this.#isCalm) return;
     if (from === 'LATEST') await this.#endMappings();
     else this.#mappings.at(-1)?.stop();
