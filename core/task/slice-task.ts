@@ -10,7 +10,7 @@ import type { Head } from '../checkpoint/head.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { mayHavePassed } from '../elapsed.ts';
-import { BehindFault, HeldFault, RacesLostFault } from '../faults.ts';
+import { BehindFault, HeldFault, RacesLostFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
@@ -43,6 +43,8 @@ interface Attempt {
   readonly step: (memory: Memory, losses: number) => Promise<Step>;
 }
 
+/** Records that throw in one invocation: as many as are remembered. */
+const FAILURES_MAX = 1_000;
 /** Races lost in a row before the others are asked to hold back. */
 const LOSSES_TO_HOLD = 2;
 
@@ -235,6 +237,7 @@ export class SliceTask {
     // A fence that another's follows is left to that one.
     let { fences } = attempt;
     let losses = 0;
+    let failures = 0;
     while (losses < attemptsMax) {
       const commitsBefore = report.commits;
       try {
@@ -243,6 +246,15 @@ export class SliceTask {
         if (!(error instanceof FailedRecord)) throw error;
         this.#guard.failed(error);
         this.#memory = null;
+        fences = false;
+        // No race was lost, and each record fails once: those of one batch do not use up its tries.
+        failures++;
+        const { commitReserveMs } = this.#ports.knobs;
+        if (failures < FAILURES_MAX && attempt.timeLeftMs() >= commitReserveMs) continue;
+        throw new TransientFault(
+          `slice ${this.#identity.sliceId}: folding ${failures} records threw, and there is no time left to quarantine them`,
+          { hint: 'the batch will come again, and this environment goes on from there' },
+        );
       }
       report.refused++;
       fences = false;
