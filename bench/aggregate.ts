@@ -13,9 +13,8 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { DDSketch } from '@datadog/sketches-js';
 import type { AccumulatorColumn } from '../core/aggregate/column.ts';
-import { createColumn } from '../core/aggregate/columns.ts';
 import { ByteReader, ByteWriter } from '../core/bytes.ts';
-import type { AggregateKind } from '../core/definition/plan.ts';
+import { type AggregateKind, aggregateOf } from '../core/definition/kinds/aggregate-kinds.ts';
 
 type Random = () => number;
 /** By heading: nanoseconds of one operation, or bytes. */
@@ -185,7 +184,7 @@ function usedBytes(): number {
 }
 
 function columnOf(kind: AggregateKind, slots: number): AccumulatorColumn {
-  const column = createColumn(kind);
+  const column = aggregateOf(kind).createColumn();
   column.grow(slots);
   return column;
 }

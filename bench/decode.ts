@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { loadPipelineFile } from '../cli/pipeline-file.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { RecordFields } from '../core/decode/record-decoder.ts';
+import { createWindowAssigner } from '../core/definition/kinds/window-kinds.ts';
 import type { Plan } from '../core/definition/plan.ts';
-import { createWindowAssigner } from '../core/time/window.ts';
 
 const RECORDS = 20_000;
 const RECORD_BYTES = 200;

@@ -10,8 +10,7 @@ import {
   valueAt,
 } from '../core/decode/field-lookup.ts';
 import { otherSpelling } from '../core/decode/other-spelling.ts';
-import { formatFieldPath, parseFieldPath } from '../core/definition/field-path.ts';
-import type { FieldPath } from '../core/definition/plan.ts';
+import { type FieldPath, formatFieldPath, parseFieldPath } from '../core/definition/field-path.ts';
 import { PARTITION_KEY_LENGTH_MAX } from '../core/limits.ts';
 import { type FileRecord, RecordFileError } from './records/file-record.ts';
 import { shellQuoted } from './shell-word.ts';

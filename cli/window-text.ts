@@ -1,9 +1,12 @@
 /**
  * The windows of a view for a person: their size, where one of them begins, and what is easily taken for something else.
  */
-import { formatHours } from '../core/definition/duration.ts';
-import type { WindowPlan } from '../core/definition/plan.ts';
-import { createWindowAssigner } from '../core/time/window.ts';
+import {
+  createWindowAssigner,
+  type WindowPlan,
+  windowOf,
+  windowSpan,
+} from '../core/definition/kinds/window-kinds.ts';
 import { Zone } from '../core/time/zone.ts';
 import { zonedText } from '../core/time/zoned-time.ts';
 
@@ -12,22 +15,25 @@ const WEEK_DAYS = 7;
 
 /** `windows of 7d (the one of now began on Thursday, 2026-11-26T00:00:00+01:00)`, or `all time`. */
 export function describeWindow(window: WindowPlan, zoneName: string, nowMs: number): string {
-  if (window.kind === 'all') return 'all time';
+  const text = windowOf(window).describe(window);
+  const span = windowSpan(window);
+  if (span === null) return text;
   const zone = new Zone(zoneName);
   const startMs = createWindowAssigner(window, zoneName).startOf(nowMs);
-  const day = window.sizeMs > DAY_MS ? `on ${weekdayOf(startMs, zone)}, ` : '';
-  return `windows of ${sizeText(window)} (the one of now began ${day}${zonedText(startMs, zone)})`;
+  const day = span.lengthMs > DAY_MS ? `on ${weekdayOf(startMs, zone)}, ` : '';
+  return `${text} (the one of now began ${day}${zonedText(startMs, zone)})`;
 }
 
 /** Sentences about windows that begin where few expect it; none of most. */
 export function windowNotes(window: WindowPlan, zoneName: string, nowMs: number): string[] {
-  if (window.kind === 'all') return [];
+  const span = windowSpan(window);
+  if (span === null) return [];
   const zone = new Zone(zoneName);
-  const { days, sizeMs } = window;
-  if (days === 0 && sizeMs % DAY_MS === 0 && !zone.isUtc) {
+  const { days, lengthMs } = span;
+  if (days === 0 && lengthMs % DAY_MS === 0 && !zone.isUtc) {
     const times = clockTimesAtUtcMidnight(zone, nowMs).join(' or ');
     return [
-      `windows in hours begin at midnight UTC, which is ${times} in ${zoneName}; "${sizeMs / DAY_MS}d" begins at midnight of the zone`,
+      `windows in hours begin at midnight UTC, which is ${times} in ${zoneName}; "${lengthMs / DAY_MS}d" begins at midnight of the zone`,
     ];
   }
   if (days % WEEK_DAYS === 0 && days > 0) {
@@ -37,10 +43,6 @@ export function windowNotes(window: WindowPlan, zoneName: string, nowMs: number)
     ];
   }
   return [];
-}
-
-function sizeText({ days, sizeMs }: Extract<WindowPlan, { kind: 'tumbling' }>): string {
-  return days > 0 ? `${days}d` : formatHours(sizeMs);
 }
 
 function weekdayOf(timeMs: number, zone: Zone): string {

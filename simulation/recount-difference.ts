@@ -30,7 +30,7 @@ export function differenceOf(
     const [is, shouldBe] = [found.values[name], expected.values[name]];
     const agrees =
       aggregate.kind === 'quantile'
-        ? quantilesAgree(aggregate.at, is, shouldBe, expected.added[index] as number[])
+        ? quantilesAgree(aggregate.options.at, is, shouldBe, expected.added[index] as number[])
         : is === shouldBe;
     if (!agrees) {
       return `${place}: ${name} is ${JSON.stringify(is)}, expected ${JSON.stringify(shouldBe)}`;

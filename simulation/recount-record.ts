@@ -2,7 +2,8 @@
  * The oracle's judgement of one record: what a plan sees in its bytes, or why it cannot be counted. The reasons are those
  * of the product; nothing else of its decoder is used.
  */
-import type { FieldPath, Plan, ViewPlan } from '../core/definition/plan.ts';
+import type { FieldPath } from '../core/definition/field-path.ts';
+import type { Plan, ViewPlan } from '../core/definition/plan.ts';
 import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX } from '../core/limits.ts';
 import { eventTimeOf, type LocalCalendar } from './recount-time.ts';
 

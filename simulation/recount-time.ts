@@ -2,7 +2,7 @@
  * The oracle's times: a record's own time, local time by the runtime's calendar, and the window of an instant. It asks
  * the runtime for each instant anew and looks for boundaries by trying, where the product remembers ranges of offsets.
  */
-import type { WindowPlan } from '../core/definition/plan.ts';
+import type { WindowPlan } from '../core/definition/kinds/window-kinds.ts';
 import { EVENT_TIME_MS_MAX, EVENT_TIME_MS_MIN } from '../core/limits.ts';
 
 const DAY_MS = 86_400_000;

@@ -10,7 +10,7 @@ const UNIT_BITS = 1074n;
 const DOUBLE_BITS = 53;
 
 /** The result as the query API answers it. */
-export function resultOf({ kind, at }: AggregatePlan, added: readonly number[]): unknown {
+export function resultOf({ kind, options }: AggregatePlan, added: readonly number[]): unknown {
   switch (kind) {
     case 'count':
       return added.length;
@@ -23,7 +23,7 @@ export function resultOf({ kind, at }: AggregatePlan, added: readonly number[]):
     case 'max':
       return added.length === 0 ? null : added.reduce((a, b) => Math.max(a, b));
     case 'quantile':
-      return quantilesOf(at, added);
+      return quantilesOf(options.at, added);
     default:
       return unreachable(kind);
   }

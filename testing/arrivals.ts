@@ -2,6 +2,7 @@
  * From records to the logs of a stream's shards: when each record arrives, which ones are sent twice, and the heartbeats
  * of shards that fall silent.
  */
+import { windowSpan } from '../core/definition/kinds/window-kinds.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { hashTextHex } from '../core/hash.ts';
 import { HEARTBEAT_TEXT } from '../core/state/heartbeat.ts';
@@ -125,6 +126,6 @@ function withHeartbeats(plan: Plan, arrivals: readonly Arrival[], lastMs: number
     if (isSilent) all.push(...heartbeats(arrival.arrivalMs - 1));
     all.push(arrival);
   }
-  const sizes = views.map(({ window }) => (window.kind === 'all' ? 0 : window.sizeMs));
+  const sizes = views.map(({ window }) => windowSpan(window)?.lengthMs ?? 0);
   return [...all, ...heartbeats(lastMs + idleMs + latenessMs + 2 * Math.max(...sizes))];
 }

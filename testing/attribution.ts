@@ -3,6 +3,7 @@
  * the pipeline.
  */
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
+import { windowSpan } from '../core/definition/kinds/window-kinds.ts';
 import type { Plan, ViewPlan } from '../core/definition/plan.ts';
 import { RecordCheck } from '../core/state/record-check.ts';
 import { type RecordFate, recountShard, type ShardRecount } from '../simulation/recount.ts';
@@ -171,7 +172,8 @@ function observeHeldOpen(
   const passedMs = Math.max(...alive.map(({ watermarkMs }) => watermarkMs), slowest.watermarkMs);
   const silentMs = Math.max(...alive.map(({ lastMs }) => lastMs), slowest.lastMs) - slowest.lastMs;
   for (const view of plan.views) {
-    if (view.window.kind === 'all' || silentMs <= view.window.sizeMs) continue;
+    const span = windowSpan(view.window);
+    if (span === null || silentMs <= span.lengthMs) continue;
     const held = new Map<number, number>();
     for (const { views } of recounts) {
       for (const { windowStartMs, recordCount } of views.get(view.name)?.values() ?? []) {

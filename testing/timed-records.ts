@@ -2,8 +2,8 @@
  * A user's records with what a simulation needs to know of each: its bytes, its own time, its key and its id.
  */
 import { isJsonObject, valueAt } from '../core/decode/field-lookup.ts';
-import { parseFieldPath } from '../core/definition/field-path.ts';
-import type { FieldPath, Plan } from '../core/definition/plan.ts';
+import { type FieldPath, parseFieldPath } from '../core/definition/field-path.ts';
+import type { Plan } from '../core/definition/plan.ts';
 import { RecordJudge } from '../simulation/recount-record.ts';
 import { calendarOf } from '../simulation/recount-time.ts';
 

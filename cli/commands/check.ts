@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { windowSpan } from '../../core/definition/kinds/window-kinds.ts';
 import type { TimeJson } from '../../core/definition/pipeline-json.ts';
 import type { Plan, ViewPlan } from '../../core/definition/plan.ts';
 import { planToJson } from '../../core/definition/plan-json.ts';
@@ -106,6 +107,6 @@ function describeView(view: ViewPlan, zone: string, nowMs: number): string {
   const by = keys === '' ? 'of all records together' : `by ${keys}`;
   const aggregates = view.aggregates.map(({ name }) => name).join(', ');
   // Of all time nothing is late.
-  const late = view.window.kind === 'all' ? '' : `, late: ${view.late}`;
+  const late = windowSpan(view.window) === null ? '' : `, late: ${view.late}`;
   return `${aggregates} ${by}, ${describeWindow(view.window, zone, nowMs)}${late}`;
 }

@@ -11,7 +11,7 @@ export interface AccumulatorColumn {
   grow(capacity: number): void;
   /** The slot becomes the identity. */
   reset(slot: number): void;
-  /** Folds one finite value into the slot (−0 counts as 0). `count` ignores the value. */
+  /** Folds one finite value into the slot (−0 counts as 0). A count ignores it. */
   add(slot: number, value: number): void;
   /** slot ← slot ⊕ `otherSlot` of `other`, a column of the same kind. `other` stays as it is and is not shared. */
   merge(slot: number, other: this, otherSlot: number): void;
@@ -21,8 +21,8 @@ export interface AccumulatorColumn {
   encode(slot: number, writer: ByteWriter): void;
   /** Replaces the slot by what `encode` wrote; throws `CorruptStateFault` on bytes that no encode writes. */
   decode(slot: number, reader: ByteReader): void;
-  /** `ranks` are what a quantile is asked for, each in [0, 1]; the others take none. */
-  result(slot: number, ranks?: readonly number[]): AggregateResult;
+  /** What is asked of it beside the slot, the kind's descriptor in core/definition/kinds knows. */
+  result(slot: number): AggregateResult;
   /** Bytes of memory that the column holds, about. */
   heapBytes(): number;
 }

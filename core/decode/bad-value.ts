@@ -3,8 +3,7 @@
  * the record, so they hold nothing of the runtime's own messages, which change between its versions.
  */
 import { describeValue } from '../definition/describe-value.ts';
-import { formatFieldPath } from '../definition/field-path.ts';
-import type { FieldPath } from '../definition/plan.ts';
+import { type FieldPath, formatFieldPath } from '../definition/field-path.ts';
 import { likelyUnitHint, unitName } from '../time/likely-unit.ts';
 import { numberInText, timeTextAdvice } from '../time/time-text-advice.ts';
 import { envelopeOf, listAdvice } from './envelope.ts';

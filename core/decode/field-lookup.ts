@@ -1,7 +1,7 @@
 /**
  * Values in a record by field path: own properties of objects only, whatever their names.
  */
-import type { FieldPath } from '../definition/plan.ts';
+import type { FieldPath } from '../definition/field-path.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

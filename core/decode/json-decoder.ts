@@ -6,7 +6,10 @@
  * - Time, category and dedupe id are asked of every record. Other fields are checked if a view that selects the record's
  *   category uses them, so that one category's shape is no rule for another's.
  */
-import type { AggregateKind, FieldPath, Plan } from '../definition/plan.ts';
+import type { FieldPath } from '../definition/field-path.ts';
+import type { AggregateFieldUse } from '../definition/kinds/aggregate-descriptor.ts';
+import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
+import type { Plan } from '../definition/plan.ts';
 import { readEventTime } from '../time/event-time.ts';
 import { Zone } from '../time/zone.ts';
 import * as bad from './bad-value.ts';
@@ -19,7 +22,7 @@ export function createJsonDecoder(plan: Plan): RecordDecoder {
 }
 
 /** How the views that select a record use a field. One that is grouped by and added must do for both. */
-type FieldUse = 'none' | 'counted' | 'grouped' | 'added' | 'grouped-and-added';
+type FieldUse = 'none' | AggregateFieldUse | 'grouped' | 'grouped-and-added';
 
 const STRENGTH: Record<FieldUse, number> = {
   none: 0,
@@ -136,14 +139,10 @@ function usesOf(plan: Plan, category: string | null): FieldUse[] {
     if (view.category !== null && view.category !== category) continue;
     for (const { field } of view.groupBy) use(field, 'grouped');
     for (const { field, kind } of view.aggregates) {
-      if (field !== null) use(field, useBy(kind));
+      if (field !== null) use(field, aggregateOf(kind).fieldUse);
     }
   }
   return uses;
-}
-
-function useBy(kind: AggregateKind): FieldUse {
-  return kind === 'count' ? 'counted' : 'added';
 }
 
 function judgeNumber(path: FieldPath, found: unknown, record: JsonObject): BadRecord | null {

@@ -1,7 +1,7 @@
 /**
  * Where a record has a field that a path does not find: under a name with a dot in it, nested, deeper, or in other case.
  */
-import type { FieldPath } from '../definition/plan.ts';
+import type { FieldPath } from '../definition/field-path.ts';
 import { isJsonObject, type JsonObject, valueAt } from './field-lookup.ts';
 
 export type SpellingKind = 'dot-in-name' | 'nested' | 'deeper' | 'case';

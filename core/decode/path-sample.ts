@@ -2,8 +2,8 @@
  * Which paths of a plan find nothing in the first records of a stream, and where these have the field instead. A wrong path is
  * no error: all records would group under null in silence.
  */
-import { formatFieldPath } from '../definition/field-path.ts';
-import type { FieldPath, Plan, ViewPlan } from '../definition/plan.ts';
+import { type FieldPath, formatFieldPath } from '../definition/field-path.ts';
+import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Envelope, envelopeOf, listAdvice } from './envelope.ts';
 import { parseJsonObject, valueAt } from './field-lookup.ts';
 import { type OtherSpelling, otherSpelling, type SpellingKind } from './other-spelling.ts';

@@ -4,6 +4,14 @@
  */
 import { DURATION_MS_MAX } from '../limits.ts';
 
+type TimeUnit = 'ms' | 's' | 'm' | 'h' | 'd';
+
+/** Whole numbers with units, the larger unit first: `"500ms"`, `"30s"`, `"10m"`, `"1h30m"`, `"7d"`. */
+export type Duration =
+  | `${number}${TimeUnit}`
+  | `${number}${TimeUnit}${number}${TimeUnit}`
+  | `${number}${TimeUnit}${number}${TimeUnit}${number}${TimeUnit}`;
+
 export interface ParsedDuration {
   readonly ms: number;
   /** Whole days when written in days and nothing else, otherwise 0. */
@@ -40,16 +48,16 @@ export function parseDuration(text: string): ParsedDuration | null {
 }
 
 /** The canonical text of a duration: "1h30m", "0s". */
-export function formatDuration(ms: number): string {
+export function formatDuration(ms: number): Duration {
   return formatUnits(ms, UNITS);
 }
 
 /** The canonical text of a duration that is not a number of the zone's days: "24h". */
-export function formatHours(ms: number): string {
+export function formatHours(ms: number): Duration {
   return formatUnits(ms, UNITS.slice(1));
 }
 
-function formatUnits(ms: number, units: readonly (readonly [string, number])[]): string {
+function formatUnits(ms: number, units: readonly (readonly [TimeUnit, number])[]): Duration {
   if (ms === 0) return '0s';
   let rest = ms;
   let text = '';
@@ -58,5 +66,5 @@ function formatUnits(ms: number, units: readonly (readonly [string, number])[]):
     if (amount > 0) text += `${amount}${unit}`;
     rest -= amount * unitMs;
   }
-  return text;
+  return text as Duration;
 }

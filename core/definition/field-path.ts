@@ -3,7 +3,12 @@
  * `*` is written `\*`, because `*` alone stands for the record itself (`count: "*"`).
  */
 import { FIELD_PATH_DEPTH_MAX, FIELD_PATH_LENGTH_MAX } from '../limits.ts';
-import type { FieldPath } from './plan.ts';
+
+/** A path into a record: `a.b` reaches the field `b` of the object in field `a`. Never empty, nor any name in it. */
+export type FieldPath = readonly string[];
+
+/** A field of a record; dots reach into nested objects, `\.` is a dot in a name and `\\` a backslash. */
+export type FieldText = string;
 
 /** The names of a path, or null for text that is not one: empty names, a lone `*`, a backslash before anything else. */
 export function parseFieldPath(text: string): FieldPath | null {

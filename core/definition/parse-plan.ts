@@ -6,9 +6,9 @@ import { VIEWS_MAX } from '../limits.ts';
 import { parseIsoTime } from '../time/iso-time.ts';
 import { timeTextAdvice } from '../time/time-text-advice.ts';
 import { Zone } from '../time/zone.ts';
-import { formatFieldPath } from './field-path.ts';
+import { type FieldPath, formatFieldPath } from './field-path.ts';
 import { type AggregateDraft, readView, type ViewDraft } from './parse-view.ts';
-import type { AggregatePlan, ColumnPlan, FieldPath, Plan, ViewPlan } from './plan.ts';
+import type { AggregatePlan, ColumnPlan, Plan, ViewPlan } from './plan.ts';
 import { planHash, viewHash } from './plan-hash.ts';
 import type { PlanMeaning } from './plan-json.ts';
 import { type Problem, ProblemList, propertyPath } from './problem.ts';
@@ -232,9 +232,9 @@ function aggregatesOf(
   return {
     columns: ids.map((id) => known.get(id) as ColumnPlan),
     aggregates: [...view.aggregates].sort(byName).map((draft): AggregatePlan => {
-      const { name, kind, at } = draft;
+      const { path: _path, ...choice } = draft;
       const column = columnOf(draft);
-      return { name, kind, field: column.field, at, column: ids.indexOf(columnId(column)) };
+      return { ...choice, field: column.field, column: ids.indexOf(columnId(column)) };
     }),
   };
 }

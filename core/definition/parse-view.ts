@@ -2,17 +2,20 @@
  * Views of a pipeline file: their properties checked, fields as paths. `parse-plan.ts` puts them in order and numbers
  * their fields.
  */
-import { AGGREGATES_MAX, GROUP_FIELDS_MAX, QUANTILE_RANKS_MAX } from '../limits.ts';
+import { AGGREGATES_MAX, GROUP_FIELDS_MAX } from '../limits.ts';
 import { describeValue } from './describe-value.ts';
-import { formatFieldPath } from './field-path.ts';
+import { type FieldPath, formatFieldPath } from './field-path.ts';
 import {
-  AGGREGATE_KINDS,
+  AGGREGATES,
+  AGGREGATES_LATER,
+  type AggregateChoice,
   type AggregateKind,
-  type FieldPath,
-  LATE_POLICIES,
-  type LatePolicy,
-  type WindowPlan,
-} from './plan.ts';
+  aggregateOf,
+} from './kinds/aggregate-kinds.ts';
+import { ALL_TIME } from './kinds/all-time.ts';
+import { TUMBLING } from './kinds/tumbling.ts';
+import { WINDOW_PROPERTIES_LATER, WINDOWS, type WindowPlan } from './kinds/window-kinds.ts';
+import { LATE_POLICIES, type LatePolicy } from './plan.ts';
 import { elementPath, type ProblemList, propertyPath } from './problem.ts';
 import {
   checkCount,
@@ -20,7 +23,6 @@ import {
   orList,
   readCategory,
   readChoice,
-  readDuration,
   readFieldPath,
   readObject,
   readProperties,
@@ -36,25 +38,17 @@ export interface ViewDraft {
   readonly aggregates: readonly AggregateDraft[];
 }
 
-export interface AggregateDraft {
+export type AggregateDraft = AggregateChoice & {
   readonly name: string;
-  readonly kind: AggregateKind;
   readonly path: FieldPath | null;
-  readonly at: readonly number[];
-}
+};
 
 const VIEW = {
   what: 'a view: an object with "aggregates" and mostly "groupBy" and "window"',
   properties: ['category', 'groupBy', 'window', 'late', 'aggregates'],
   later: ['where'],
 };
-const WINDOW = {
-  what: 'a window such as {"tumbling": "1h"}',
-  properties: ['tumbling'],
-  later: ['hopping', 'every', 'session'],
-};
-const KINDS = AGGREGATE_KINDS;
-const KINDS_LATER = ['distinct', 'top', 'variance', 'first', 'last'];
+const KINDS: readonly AggregateKind[] = AGGREGATES.map(({ kind }) => kind);
 
 /** The view, or null when it is no object; what is wrong is noted. */
 export function readView(
@@ -102,20 +96,20 @@ function readGroupBy(value: unknown, path: string, problems: ProblemList): Field
 }
 
 function readWindow(value: unknown, path: string, problems: ProblemList): WindowPlan {
-  if (value === undefined) return { kind: 'all' };
-  const properties = readObject(value, path, WINDOW, problems);
-  if (properties === null) return { kind: 'all' };
-  const size = properties.get('tumbling');
+  if (value === undefined) return ALL_TIME.read();
+  const chosen = WINDOWS.find(({ properties: [name] }) => name !== undefined && has(value, name));
+  const { properties: known, read } = chosen ?? TUMBLING;
+  const later = WINDOW_PROPERTIES_LATER;
+  const what = 'a window such as {"tumbling": "1h"}';
+  const properties = readObject(value, path, { what, properties: known, later }, problems);
+  if (properties === null) return ALL_TIME.read();
   // A window of a later version was refused by name already.
-  const refused = WINDOW.later.some((property) => properties.has(property));
-  if (size === undefined && refused) return { kind: 'all' };
-  const at = propertyPath(path, 'tumbling');
-  const duration = readDuration(size, at, { msMin: 1 }, problems);
-  if (duration.mixed) {
-    const hint = 'a day of the zone may have 23 or 25 hours; write hours if you mean hours';
-    problems.add(at, size, 'whole days, or hours and smaller units, not both', hint);
-  }
-  return { kind: 'tumbling', sizeMs: duration.ms, days: duration.days };
+  const refused = chosen === undefined && later.some((property) => properties.has(property));
+  return refused ? ALL_TIME.read() : read(properties, path, problems);
+}
+
+function has(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name);
 }
 
 function readLate(
@@ -158,7 +152,7 @@ function readAggregate(
   const properties = readProperties(value, path, what, problems);
   if (properties === null) return null;
   const kinds = KINDS.filter((kind) => properties.has(kind));
-  const later = KINDS_LATER.filter((kind) => properties.has(kind));
+  const later = AGGREGATES_LATER.filter((kind) => properties.has(kind));
   for (const kind of later) {
     const at = propertyPath(path, kind);
     problems.add(at, properties.get(kind), `no "${kind}": it is not supported in this version`);
@@ -171,16 +165,18 @@ function readAggregate(
     }
     return null;
   }
+  const descriptor = aggregateOf(kind);
   for (const property of properties.keys()) {
-    if (property === kind || (property === 'at' && kind === 'quantile')) continue;
+    if (property === kind || descriptor.optionNames.includes(property)) continue;
     const expected = `no other property beside "${kind}"`;
     problems.add(propertyPath(path, property), properties.get(property), expected);
   }
+  const field = properties.get(kind);
+  const isOfRecords = field === '*' && descriptor.takesRecords;
   return {
     name,
-    kind,
-    path: readAggregateField(kind, properties.get(kind), propertyPath(path, kind), problems),
-    at: kind === 'quantile' ? readRanks(properties.get('at'), `${path}.at`, problems) : [],
+    path: isOfRecords ? null : readFieldPath(field, propertyPath(path, kind), problems),
+    ...({ kind, options: descriptor.readOptions(properties, path, problems) } as AggregateChoice),
   };
 }
 
@@ -193,52 +189,15 @@ function foundNames(names: readonly string[]): string {
   return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
-/** What other tools call some of the kinds. */
-const KIND_WORDS: ReadonlyMap<string, AggregateKind> = new Map([
-  ['avg', 'mean'],
-  ['average', 'mean'],
-  ['total', 'sum'],
-  ['median', 'quantile'],
-  ['percentile', 'quantile'],
-  ['percentiles', 'quantile'],
-]);
+const OPTION_NAMES: readonly string[] = AGGREGATES.flatMap(({ optionNames }) => optionNames);
 
 function kindHint(names: readonly string[]): string | undefined {
   const [word, ...others] = names;
-  if (word === undefined || others.some((name) => name !== 'at')) return undefined;
+  if (word === undefined || others.some((name) => !OPTION_NAMES.includes(name))) return undefined;
   const lower = word.toLowerCase();
   const meant =
-    KIND_WORDS.get(lower) ??
+    AGGREGATES.find(({ otherNames }) => otherNames.some((name) => name === lower))?.kind ??
     nearestWord(word, KINDS) ??
     KINDS.find((kind) => lower.startsWith(kind));
   return meant === undefined ? undefined : `did you mean "${meant}"?`;
-}
-
-function readAggregateField(
-  kind: AggregateKind,
-  value: unknown,
-  path: string,
-  problems: ProblemList,
-): FieldPath | null {
-  return kind === 'count' && value === '*' ? null : readFieldPath(value, path, problems);
-}
-
-function readRanks(value: unknown, path: string, problems: ProblemList): number[] {
-  const what = 'an array of ranks from 0 to 1 such as [0.5, 0.99]';
-  if (!Array.isArray(value)) {
-    problems.add(path, value, what);
-    return [];
-  }
-  checkCount(value.length, { min: 1, max: QUANTILE_RANKS_MAX, of: 'ranks' }, path, problems);
-  const ranks = new Set<number>();
-  for (const [index, rank] of value.entries()) {
-    const at = elementPath(path, index);
-    if (typeof rank !== 'number' || !(rank >= 0 && rank <= 1)) {
-      const hint = typeof rank === 'number' && rank > 1 ? 'ranks are not percentages' : undefined;
-      problems.add(at, rank, 'a number from 0 to 1', hint);
-    } else if (ranks.has(rank)) problems.add(at, rank, 'each rank once');
-    // −0 is a rank that a file can spell; adding 0 makes it 0.
-    else ranks.add(rank + 0);
-  }
-  return [...ranks].sort((a, b) => a - b);
 }

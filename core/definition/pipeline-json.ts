@@ -3,16 +3,10 @@
  * `parsePlan` is the judge, these types help an editor.
  */
 
-type TimeUnit = 'ms' | 's' | 'm' | 'h' | 'd';
-
-/** Whole numbers with units, the larger unit first: `"500ms"`, `"30s"`, `"10m"`, `"1h30m"`, `"7d"`. */
-export type Duration =
-  | `${number}${TimeUnit}`
-  | `${number}${TimeUnit}${number}${TimeUnit}`
-  | `${number}${TimeUnit}${number}${TimeUnit}${number}${TimeUnit}`;
-
-/** A field of a record; dots reach into nested objects, `\.` is a dot in a name and `\\` a backslash. */
-export type FieldText = string;
+import type { Duration } from './duration.ts';
+import type { FieldText } from './field-path.ts';
+import type { AggregateJson } from './kinds/aggregate-kinds.ts';
+import type { WindowJson } from './kinds/window-kinds.ts';
 
 export interface PipelineJson {
   /** Letters, digits and `_ - .`, at most 64. */
@@ -61,18 +55,3 @@ export interface ViewJson {
   late?: 'update' | 'side' | 'drop';
   aggregates: Record<string, AggregateJson>;
 }
-
-/** Windows of this size, end to end. Days (`"1d"`, `"7d"`) follow the zone; other sizes are aligned to the epoch. */
-export interface WindowJson {
-  tumbling: Duration;
-}
-
-export type AggregateJson =
-  /** `*` counts records, a field counts those where it is neither absent nor null. */
-  | { count: FieldText }
-  | { sum: FieldText }
-  | { min: FieldText }
-  | { max: FieldText }
-  | { mean: FieldText }
-  /** Values at ranks from 0 to 1, within 1 %: 0.5 is the median. */
-  | { quantile: FieldText; at: readonly number[] };

@@ -51,7 +51,8 @@ function differences(path: readonly string[], before: unknown, after: unknown): 
       return differences([...path, name], own(before, name), own(after, name));
     });
   }
-  const [textBefore, textAfter] = [showPart(path, before), showPart(path, after)];
+  const [textBefore, textAfter] =
+    path[0] === 'window' ? showWindows(before, after) : [show(before), show(after)];
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
   if (path[0] === 'aggregates') {
     if (before === undefined) return [{ path, change: `added: ${textAfter}` }];
@@ -60,15 +61,16 @@ function differences(path: readonly string[], before: unknown, after: unknown): 
   return [{ path, change: `${textBefore} → ${textAfter}` }];
 }
 
-function showPart(path: readonly string[], value: unknown): string {
-  if (path[0] === 'window' && value === undefined) return 'all time';
-  if (path[0] === 'window' && isObject(value)) return showOnly(value, 'tumbling');
-  return show(value);
-}
-
-/** The value of an object's only property where that is `name`, otherwise the object. */
-function showOnly(value: Readonly<Record<string, unknown>>, name: string): string {
-  return Object.keys(value).join() === name ? show(value[name]) : show(value);
+/** By the size alone where both are of one kind, or one of them is of all time. */
+function showWindows(before: unknown, after: unknown): [string, string] {
+  const names = new Set(
+    [before, after].flatMap((window) => (isObject(window) ? Object.keys(window) : [])),
+  );
+  const showWindow = (window: unknown): string => {
+    if (!isObject(window)) return 'all time';
+    return names.size === 1 ? show(Object.values(window)[0]) : show(window);
+  };
+  return [showWindow(before), showWindow(after)];
 }
 
 function show(value: unknown): string {

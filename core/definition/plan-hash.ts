@@ -11,6 +11,7 @@
  */
 import { hashTextHex } from '../hash.ts';
 import { formatFieldPath } from './field-path.ts';
+import { windowSpan } from './kinds/window-kinds.ts';
 import {
   canonicalJson,
   type PlanMeaning,
@@ -43,8 +44,9 @@ export function viewMeaning(
 ): Readonly<Record<string, unknown>> {
   const { time, category } = planToJson(plan);
   const { groupBy, window } = viewToJson(plan, view);
-  const cutsDays = view.window.kind === 'tumbling' && view.window.days > 0;
-  const isTimed = view.window.kind !== 'all';
+  const span = windowSpan(view.window);
+  const isTimed = span !== null;
+  const cutsDays = isTimed && span.days > 0;
   return {
     category: view.category ?? undefined,
     'category.field': view.category === null ? undefined : category?.field,

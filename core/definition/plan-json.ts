@@ -4,17 +4,12 @@
  */
 import { assert } from '../assert.ts';
 import { isoText } from '../time/iso-text.ts';
-import { formatDuration, formatHours } from './duration.ts';
-import { formatFieldPath } from './field-path.ts';
-import type {
-  AggregateJson,
-  Duration,
-  PipelineJson,
-  TimeJson,
-  ViewJson,
-  WindowJson,
-} from './pipeline-json.ts';
-import type { AggregatePlan, FieldPath, Plan, ViewPlan, WindowPlan } from './plan.ts';
+import { type Duration, formatDuration } from './duration.ts';
+import { type FieldPath, formatFieldPath } from './field-path.ts';
+import { type AggregateJson, aggregateOf } from './kinds/aggregate-kinds.ts';
+import { type WindowJson, windowOf } from './kinds/window-kinds.ts';
+import type { PipelineJson, TimeJson, ViewJson } from './pipeline-json.ts';
+import type { AggregatePlan, Plan, ViewPlan } from './plan.ts';
 
 export type ViewMeaning = Omit<ViewPlan, 'hash'>;
 
@@ -37,15 +32,15 @@ export function planToJson(plan: PlanMeaning): PipelineJson {
 function timeToJson(plan: PlanMeaning): TimeJson {
   const common = {
     zone: plan.zone,
-    lateness: formatDuration(plan.latenessMs) as Duration,
-    ...(plan.idleMs === null ? {} : { idle: formatDuration(plan.idleMs) as Duration }),
+    lateness: formatDuration(plan.latenessMs),
+    ...(plan.idleMs === null ? {} : { idle: formatDuration(plan.idleMs) }),
   };
   if (plan.time === null) return common;
   return {
     field: formatFieldPath(plan.time.path),
     unit: plan.time.unitMs === 1 ? 'ms' : 's',
     ...common,
-    skew: plan.skewMs === null ? 'none' : (formatDuration(plan.skewMs) as Duration),
+    skew: plan.skewMs === null ? 'none' : formatDuration(plan.skewMs),
     earliest: plan.earliestMs === null ? 'none' : isoText(plan.earliestMs),
   };
 }
@@ -53,7 +48,7 @@ function timeToJson(plan: PlanMeaning): TimeJson {
 function dedupeToJson(dedupe: NonNullable<Plan['dedupe']>): { id: string; within: Duration } {
   return {
     id: formatFieldPath(dedupe.path),
-    within: formatDuration(dedupe.withinMs) as Duration,
+    within: formatDuration(dedupe.withinMs),
   };
 }
 
@@ -63,37 +58,20 @@ export function viewToJson(plan: PlanMeaning, view: ViewMeaning): ViewJson {
     aggregate.name,
     aggregateToJson(plan, aggregate),
   ]);
+  const window = windowOf(view.window).toJson(view.window) as WindowJson | undefined;
   return {
     ...(view.category === null ? {} : { category: view.category }),
     groupBy: view.groupBy.map(({ name }) => name),
-    ...(view.window.kind === 'all' ? {} : { window: windowToJson(view.window) }),
+    ...(window === undefined ? {} : { window }),
     late: view.late,
     aggregates: Object.fromEntries(aggregates),
   };
 }
 
-function windowToJson({ sizeMs, days }: Extract<WindowPlan, { kind: 'tumbling' }>): WindowJson {
-  return { tumbling: (days > 0 ? `${days}d` : formatHours(sizeMs)) as Duration };
-}
-
 function aggregateToJson(plan: PlanMeaning, aggregate: AggregatePlan): AggregateJson {
-  const { kind, field, at } = aggregate;
-  if (field === null) return { count: '*' };
-  const text = formatFieldPath(plan.fields[field] as FieldPath);
-  switch (kind) {
-    case 'count':
-      return { count: text };
-    case 'sum':
-      return { sum: text };
-    case 'min':
-      return { min: text };
-    case 'max':
-      return { max: text };
-    case 'mean':
-      return { mean: text };
-    case 'quantile':
-      return { quantile: text, at: [...at] };
-  }
+  const { kind, field, options } = aggregate;
+  const text = field === null ? '*' : formatFieldPath(plan.fields[field] as FieldPath);
+  return aggregateOf(kind).toJson(text, options) as AggregateJson;
 }
 
 /** JSON without spaces and with the keys of every object in order: equal values give equal texts. */

@@ -6,22 +6,18 @@
  * the same hash are equal in every part, and state that is laid out by a plan's order can be read under the other.
  */
 
-/** A path into a record: `a.b` reaches the field `b` of the object in field `a`. Never empty, nor any name in it. */
-export type FieldPath = readonly string[];
+import type { FieldPath } from './field-path.ts';
+import type { AggregateChoice, AggregateKind } from './kinds/aggregate-kinds.ts';
+import type { WindowPlan } from './kinds/window-kinds.ts';
 
-export const AGGREGATE_KINDS = ['count', 'sum', 'min', 'max', 'mean', 'quantile'] as const;
-export type AggregateKind = (typeof AGGREGATE_KINDS)[number];
-
-export interface AggregatePlan {
+/** Its kind, and what was asked of it, among others. */
+export type AggregatePlan = AggregateChoice & {
   readonly name: string;
-  readonly kind: AggregateKind;
   /** Index into `Plan.fields`; null for `count: "*"`, which counts records. */
   readonly field: number | null;
-  /** Of a quantile: the ranks asked for, ascending, each in [0, 1]. Otherwise empty. */
-  readonly at: readonly number[];
   /** Index into `ViewPlan.columns`. */
   readonly column: number;
-}
+};
 
 /** What the state of a view keeps an accumulator of. Aggregates of one kind and field share it, whatever their names are. */
 export interface ColumnPlan {
@@ -31,11 +27,6 @@ export interface ColumnPlan {
   /** The field by index in the plan; null is the record itself. */
   readonly field: number | null;
 }
-
-export type WindowPlan =
-  | { readonly kind: 'all' }
-  /** `days` > 0: whole days of `Plan.zone`, `sizeMs` is days × 24 h; otherwise windows are aligned to the epoch. */
-  | { readonly kind: 'tumbling'; readonly sizeMs: number; readonly days: number };
 
 export const LATE_POLICIES = ['update', 'side', 'drop'] as const;
 export type LatePolicy = (typeof LATE_POLICIES)[number];

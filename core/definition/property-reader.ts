@@ -5,8 +5,7 @@
 import { CATEGORY_LENGTH_MAX, NAME_LENGTH_MAX, STREAM_NAME_LENGTH_MAX } from '../limits.ts';
 import { describeValue } from './describe-value.ts';
 import { type ParsedDuration, parseDuration } from './duration.ts';
-import { parseFieldPath } from './field-path.ts';
-import type { FieldPath } from './plan.ts';
+import { type FieldPath, parseFieldPath } from './field-path.ts';
 import { type ProblemList, propertyPath } from './problem.ts';
 import { nearestWord } from './spelling.ts';
 

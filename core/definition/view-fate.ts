@@ -1,6 +1,7 @@
 /**
  * What becomes of the state of each view when one plan takes the place of another, for a person: before it is done, and when.
  */
+import { windowSpan } from './kinds/window-kinds.ts';
 import type { Plan, ViewPlan } from './plan.ts';
 import { timeHash, viewMeaning } from './plan-hash.ts';
 import { planToJson } from './plan-json.ts';
@@ -65,7 +66,7 @@ export function viewFates(before: Plan, after: Plan, resumes: boolean): ViewFate
 
 function isNeverWhole(before: Plan, after: Plan, { window }: ViewPlan): boolean {
   const isOtherTime = timeHash(before) !== timeHash(after);
-  return window.kind !== 'all' && isOtherTime && after.time !== null && after.skewMs === null;
+  return windowSpan(window) !== null && isOtherTime && after.time !== null && after.skewMs === null;
 }
 
 const NEVER_WHOLE =

@@ -3,6 +3,7 @@
  * had none, which the answer names; whatever page of it is shown. So a question that has no `end` has no complete answer,
  * since windows go on opening, nor has a view without windows.
  */
+import { windowSpan } from '../definition/kinds/window-kinds.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import type { Snapshot } from './snapshots.ts';
 import type { ViewRequest } from './view-request.ts';
@@ -71,7 +72,7 @@ function openReasons(
   windows: WindowAssigner,
   { watermarkMs }: Snapshot,
 ): IncompleteReason[] {
-  if (view.window.kind === 'all') return ['no-windows'];
+  if (windowSpan(view.window) === null) return ['no-windows'];
   if (endMs === null) return ['no-end'];
   const lastEndMs = windows.endOf(windows.startOf(endMs - 1));
   return lastEndMs <= (watermarkMs ?? Number.NEGATIVE_INFINITY) ? [] : ['open-windows'];
@@ -84,7 +85,7 @@ function coversStart(
   fromMs: number,
 ): boolean {
   if (fromMs === Number.NEGATIVE_INFINITY) return true;
-  if (view.window.kind === 'all' || startMs === null || fromMs === Number.POSITIVE_INFINITY) {
+  if (windowSpan(view.window) === null || startMs === null || fromMs === Number.POSITIVE_INFINITY) {
     return false;
   }
   return firstStart(startMs, windows) >= fromMs;

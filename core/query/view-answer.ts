@@ -3,10 +3,11 @@
  * where the next page begins.
  */
 import { encodeText } from '../bytes.ts';
+import { createWindowAssigner, windowSpan } from '../definition/kinds/window-kinds.ts';
 import type { AggregatePlan, Plan } from '../definition/plan.ts';
 import { ANSWER_BYTES_MAX, TOKEN_LENGTH_MAX } from '../limits.ts';
 import { compareSequenceNumbers } from '../position.ts';
-import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
+import type { WindowAssigner } from '../time/window.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
 import { closedBefore, type IncompleteReason, incompleteReasons } from './completeness.ts';
@@ -119,7 +120,7 @@ export function viewAnswer(
     ...(snapshot.streamFault === null ? {} : { streamFault: snapshot.streamFault }),
     complete: incomplete.length === 0,
     ...(incomplete.length === 0 ? {} : { incomplete }),
-    ...(view.window.kind === 'all'
+    ...(windowSpan(view.window) === null
       ? {}
       : { closedBefore: isoOf(closedBefore(request, windows, snapshot), zone) }),
     ...(quarantined === 0 ? {} : { quarantined }),
@@ -155,12 +156,12 @@ function answerRow(
   const endMs = windows.endOf(startMs);
   const inexact = names.filter((_, index) => results[index]?.exact === false);
   // A row of all time begins before everything.
-  const beginsMs = view.window.kind === 'all' ? Number.NEGATIVE_INFINITY : startMs;
+  const beginsMs = windowSpan(view.window) === null ? Number.NEGATIVE_INFINITY : startMs;
   const partial = names.filter((_, index) => beginsMs < (wholeFromMs[index] as number));
   return {
     key: Object.fromEntries(view.groupBy.map(({ name }, index) => [name, values[index]])),
     window:
-      view.window.kind === 'all'
+      windowSpan(view.window) === null
         ? null
         : { start: zonedIsoTime(startMs, zone), end: zonedIsoTime(endMs, zone) },
     closed: endMs <= (snapshot.watermarkMs ?? Number.NEGATIVE_INFINITY),

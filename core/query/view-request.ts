@@ -1,6 +1,8 @@
 /**
  * What is asked of a view: parameters, validated against the plan. Unknown ones are refused, never ignored.
  */
+import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
+import { windowSpan } from '../definition/kinds/window-kinds.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { hashTextHex } from '../hash.ts';
 import { AFTER_COUNT_MAX, QUERY_LIMIT_DEFAULT, QUERY_LIMIT_MAX } from '../limits.ts';
@@ -154,7 +156,7 @@ function readRange(
 ): TimeRange {
   const read = (path: string, text: string | undefined): number | null => {
     if (text === undefined) return null;
-    if (view.window.kind !== 'all') return readTime(path, text, zone);
+    if (windowSpan(view.window) !== null) return readTime(path, text, zone);
     const detail = `View '${view.name}' has no windows: its rows are of all time.`;
     return refuse('no-windows', detail, { path, expected: `no ${path}`, found: text });
   };
@@ -178,8 +180,9 @@ function readOrder(view: ViewPlan, text: string | undefined): RowOrder | null {
   const found = orders.find(({ name }) => name === wanted);
   if (found !== undefined) return { aggregate: found.aggregate, rank: found.rank, descending };
   const names = orders.map(({ name }) => name);
-  const isQuantile = view.aggregates.some(({ name }) => name === wanted);
-  const detail = isQuantile
+  const whole = view.aggregates.findIndex(({ name }) => name === wanted);
+  const isInRanks = orders.some(({ aggregate }) => aggregate === whole);
+  const detail = isInRanks
     ? `'${wanted}' has a value for each of its ranks: name one of them.`
     : `View '${view.name}' has no aggregate '${wanted}' to order by${didYouMean(wanted, names)}`;
   const expected = `${names.join(', ')}; with - before it the largest come first`;
@@ -194,9 +197,11 @@ interface NamedOrder extends Omit<RowOrder, 'descending'> {
 function ordersOf(view: ViewPlan): NamedOrder[] {
   const whole: NamedOrder[] = [];
   const ranked: NamedOrder[] = [];
-  for (const [aggregate, { name, kind, at }] of view.aggregates.entries()) {
-    if (kind !== 'quantile') whole.push({ name, aggregate, rank: null });
-    for (const rank of at.map(String)) ranked.push({ name: `${name}.${rank}`, aggregate, rank });
+  for (const [aggregate, { name, kind, options }] of view.aggregates.entries()) {
+    for (const rank of aggregateOf(kind).orders(options)) {
+      if (rank === null) whole.push({ name, aggregate, rank });
+      else ranked.push({ name: `${name}.${rank}`, aggregate, rank });
+    }
   }
   return [...whole, ...ranked];
 }

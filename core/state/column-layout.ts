@@ -1,7 +1,7 @@
 /**
  * From accumulators as one plan laid them out to the columns of another: which go where, and which are passed over.
  */
-import { createColumn } from '../aggregate/columns.ts';
+import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { ViewPlan } from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
 import { isSameColumnLife, type StoredView, type ViewLife } from './view-life.ts';
@@ -17,7 +17,7 @@ export function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): Co
       return columnId(own) === columnId(column) && isSameColumnLife(life.columns[index], column);
     });
     if (target >= 0) return { target, skipped: null };
-    const skipped = createColumn(column.kind);
+    const skipped = aggregateOf(column.kind).createColumn();
     skipped.grow(1);
     return { target: null, skipped };
   });

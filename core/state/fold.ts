@@ -202,12 +202,13 @@ export class RecordFold {
     const { columns } = table.view;
     const { values } = this.#fields;
     for (let index = 0; index < columns.length; index++) {
-      const { kind, field } = columns[index] as (typeof columns)[number];
+      const { field } = columns[index] as (typeof columns)[number];
       if (field === null) table.add(slot, index, 1);
       else {
         const value = values[field];
         if (value === undefined || value === null) continue;
-        table.add(slot, index, kind === 'count' ? 1 : (value as number));
+        // A number, since that is what the decoder asks of the field; a count takes whatever is there for one.
+        table.add(slot, index, value as number);
       }
     }
   }

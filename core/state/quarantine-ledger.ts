@@ -6,6 +6,7 @@
  *   key: position, view (null: the record as a whole; otherwise the life and name of a view that alone quarantined it, as late)
  *   entry: how often quarantined · whether it counts as quarantined · how often redriven
  */
+import { NO_OPTIONS } from '../definition/kinds/aggregate-descriptor.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Position, sortablePosition } from '../position.ts';
 import { encodeGroupKey } from './group-key.ts';
@@ -28,7 +29,7 @@ export const LEDGER_VIEW: ViewPlan = {
   window: { kind: 'all' },
   late: 'update',
   aggregates: COLUMNS.map((name, column) => {
-    return { name, kind: 'count', field: null, at: [], column };
+    return { name, kind: 'count', field: null, options: NO_OPTIONS, column };
   }),
   columns: COLUMNS.map((fieldText) => ({ kind: 'count', fieldText, field: null })),
   hash: '00000000000000000000000000000001',

@@ -7,11 +7,12 @@
 
 import { assert } from '../assert.ts';
 import { type ByteReader, ByteWriter } from '../bytes.ts';
+import { createWindowAssigner } from '../definition/kinds/window-kinds.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { timeHash } from '../definition/plan-hash.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { createWindowAssigner, type WindowAssigner } from '../time/window.ts';
+import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';

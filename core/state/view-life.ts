@@ -5,7 +5,8 @@
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { Codes } from '../codes.ts';
-import type { AggregateKind, ColumnPlan, LatePolicy, ViewPlan } from '../definition/plan.ts';
+import { AGGREGATE_CODES } from '../definition/kinds/aggregate-kinds.ts';
+import type { ColumnPlan, LatePolicy, ViewPlan } from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 
@@ -79,15 +80,6 @@ export const LATE_CODES = new Codes<LatePolicy>('a policy for late records', {
   update: 0,
   side: 1,
   drop: 2,
-});
-
-export const AGGREGATE_CODES = new Codes<AggregateKind>('an aggregate', {
-  count: 0,
-  sum: 1,
-  min: 2,
-  max: 3,
-  mean: 4,
-  quantile: 5,
 });
 
 export function encodeStoredView(stored: StoredView, writer: ByteWriter): void {

@@ -9,8 +9,8 @@
  */
 
 import type { AccumulatorColumn } from '../aggregate/column.ts';
-import { createColumn } from '../aggregate/columns.ts';
 import { ByteReader, ByteWriter } from '../bytes.ts';
+import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
 import { hashKey, KeyTable } from './key-table.ts';
 
@@ -59,8 +59,8 @@ export class ViewTable {
 
   constructor(view: ViewPlan) {
     this.view = view;
-    this.#columns = view.columns.map(({ kind }) => createColumn(kind));
-    this.#before = view.columns.map(({ kind }) => createColumn(kind));
+    this.#columns = view.columns.map(({ kind }) => aggregateOf(kind).createColumn());
+    this.#before = view.columns.map(({ kind }) => aggregateOf(kind).createColumn());
   }
 
   get entryCount(): number {
@@ -205,8 +205,8 @@ export class ViewTable {
 
   /** The result of one aggregate of a slot. */
   result(slot: number, aggregate: number): ReturnType<AccumulatorColumn['result']> {
-    const { column, at } = this.view.aggregates[aggregate] as AggregatePlan;
-    return (this.#columns[column] as AccumulatorColumn).result(slot, at);
+    const { kind, column, options } = this.view.aggregates[aggregate] as AggregatePlan;
+    return aggregateOf(kind).result(this.#columns[column] as AccumulatorColumn, slot, options);
   }
 
   /** Starts of the windows that have entries, ascending. */
@@ -274,7 +274,7 @@ export class ViewTable {
       }
       return;
     }
-    this.#before = this.view.columns.map(({ kind }) => createColumn(kind));
+    this.#before = this.view.columns.map(({ kind }) => aggregateOf(kind).createColumn());
     this.#beforeCapacity = 0;
   }
 

@@ -6,8 +6,7 @@
  *   1970-01-01.
  * - Other sizes are aligned to the epoch, whatever the zone.
  */
-import type { WindowPlan } from '../definition/plan.ts';
-import { Zone } from './zone.ts';
+import type { Zone } from './zone.ts';
 
 /** Both functions remember their last answer: records come nearly in the order of time. */
 export interface WindowAssigner {
@@ -17,20 +16,13 @@ export interface WindowAssigner {
   endOf(startMs: number): number;
 }
 
-/** The windows of a view. Without a window: one that starts at 0 by convention and never ends (Infinity). */
-export function createWindowAssigner(window: WindowPlan, zone: string): WindowAssigner {
-  if (window.kind === 'all') return ALL_TIME;
-  return window.days > 0
-    ? new DayWindows(window.days, new Zone(zone))
-    : new EpochWindows(window.sizeMs);
-}
-
-const ALL_TIME: WindowAssigner = {
+/** One that starts at 0 by convention and never ends (Infinity). */
+export const UNBOUNDED_WINDOW: WindowAssigner = {
   startOf: () => 0,
   endOf: () => Number.POSITIVE_INFINITY,
 };
 
-class EpochWindows implements WindowAssigner {
+export class EpochWindows implements WindowAssigner {
   readonly #sizeMs: number;
   #fromMs = 0;
 
@@ -58,7 +50,7 @@ interface Span {
 
 const NOWHERE: Span = { fromMs: Number.NaN, toMs: Number.NaN };
 
-class DayWindows implements WindowAssigner {
+export class DayWindows implements WindowAssigner {
   readonly #days: number;
   readonly #zone: Zone;
   #last: Span = NOWHERE;

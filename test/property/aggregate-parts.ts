@@ -3,7 +3,7 @@
  */
 import type { AccumulatorColumn } from '../../core/aggregate/column.ts';
 import { ByteReader } from '../../core/bytes.ts';
-import type { AggregateKind } from '../../core/definition/plan.ts';
+import type { AggregateKind } from '../../core/definition/kinds/aggregate-kinds.ts';
 import { addAll, bytesOf, columnOf } from '../unit/aggregate/slots.ts';
 
 const SLOTS = 2048;

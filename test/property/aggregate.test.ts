@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader } from '../../core/bytes.ts';
-import type { AggregateKind } from '../../core/definition/plan.ts';
+import type { AggregateKind } from '../../core/definition/kinds/aggregate-kinds.ts';
 import { CorruptStateFault } from '../../core/faults.ts';
 import {
   addAll,

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WindowPlan } from '../../core/definition/plan.ts';
+import { createWindowAssigner, type WindowPlan } from '../../core/definition/kinds/window-kinds.ts';
 import { EVENT_TIME_MS_MAX, EVENT_TIME_MS_MIN } from '../../core/limits.ts';
 import { parseIsoTime } from '../../core/time/iso-time.ts';
-import { createWindowAssigner } from '../../core/time/window.ts';
 import { Zone } from '../../core/time/zone.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,18 +2,22 @@
  * Columns of one aggregate for tests, and what their slots hold.
  */
 import type { AccumulatorColumn, AggregateResult } from '../../../core/aggregate/column.ts';
-import { createColumn } from '../../../core/aggregate/columns.ts';
 import { ByteReader, ByteWriter } from '../../../core/bytes.ts';
-import type { AggregateKind } from '../../../core/definition/plan.ts';
+import {
+  AGGREGATES,
+  type AggregateKind,
+  aggregateOf,
+} from '../../../core/definition/kinds/aggregate-kinds.ts';
 
-export const KINDS: readonly AggregateKind[] = ['count', 'sum', 'min', 'max', 'mean', 'quantile'];
+export const KINDS: readonly AggregateKind[] = AGGREGATES.map(({ kind }) => kind);
 export const RANKS = [0, 0.01, 0.25, 0.5, 0.9, 0.99, 1];
 
 export function columnOf(kind: AggregateKind, slots = 8): AccumulatorColumn {
-  const column = createColumn(kind);
+  const { createColumn, result } = aggregateOf(kind);
+  const column = createColumn();
   column.grow(slots);
-  const result = column.result.bind(column);
-  column.result = (slot) => result(slot, kind === 'quantile' ? RANKS : []);
+  const plain = { result: column.result.bind(column) } as AccumulatorColumn;
+  column.result = (slot) => result(plain, slot, { at: RANKS });
   return column;
 }
 

@@ -3,8 +3,9 @@ import { ByteReader, ByteWriter } from '../../../core/bytes.ts';
 import { STATUS_CODES } from '../../../core/checkpoint/head.ts';
 import { decodeReference, KIND_CODES, PLACE_CODES } from '../../../core/checkpoint/names.ts';
 import { Codes } from '../../../core/codes.ts';
+import { AGGREGATE_CODES } from '../../../core/definition/kinds/aggregate-kinds.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
-import { AGGREGATE_CODES, decodeStoredView, LATE_CODES } from '../../../core/state/view-life.ts';
+import { decodeStoredView, LATE_CODES } from '../../../core/state/view-life.ts';
 
 /** What stored bytes mean: a line may be added, and none may change. */
 const FROZEN: readonly [codes: Codes<string>, what: string, names: Record<string, number>][] = [

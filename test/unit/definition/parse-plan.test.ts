@@ -60,7 +60,7 @@ describe('a valid pipeline file', () => {
         groupBy: [],
         window: { kind: 'all' },
         late: 'update',
-        aggregates: [{ name: 'flights', kind: 'count', field: null, at: [], column: 0 }],
+        aggregates: [{ name: 'flights', kind: 'count', field: null, options: {}, column: 0 }],
         columns: [{ kind: 'count', fieldText: '*', field: null }],
         hash: expect.stringMatching(/^[0-9a-f]{32}$/),
       },
@@ -110,9 +110,9 @@ describe('a valid pipeline file', () => {
         window: { kind: 'tumbling', sizeMs: 3_600_000, days: 0 },
         late: 'side',
         aggregates: [
-          { name: 'flights', kind: 'count', field: null, at: [] },
-          { name: 'known', kind: 'count', field: 1, at: [] },
-          { name: 'typical', kind: 'quantile', field: 1, at: [0.5, 0.99] },
+          { name: 'flights', kind: 'count', field: null, options: {} },
+          { name: 'known', kind: 'count', field: 1, options: {} },
+          { name: 'typical', kind: 'quantile', field: 1, options: { at: [0.5, 0.99] } },
         ],
       },
     ]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createWindowAssigner } from '../../../core/definition/kinds/window-kinds.ts';
 import { readEventTime } from '../../../core/time/event-time.ts';
-import { createWindowAssigner } from '../../../core/time/window.ts';
 import { Zone } from '../../../core/time/zone.ts';
 import { eventTimeOf, LocalCalendar, windowAt } from '../../../simulation/recount-time.ts';
 

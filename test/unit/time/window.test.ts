@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { WindowPlan } from '../../../core/definition/plan.ts';
-import { createWindowAssigner } from '../../../core/time/window.ts';
+import {
+  createWindowAssigner,
+  type WindowPlan,
+} from '../../../core/definition/kinds/window-kinds.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
