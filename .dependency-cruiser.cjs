@@ -13,6 +13,7 @@ const GROUND =
   'core/(assert|bytes|codes|crc32c|elapsed|faults|format-version|hash|knobs|limits|ports|position)\\.ts$';
 
 const CHECKPOINT_AND_BELOW = [
+  'core/slice/',
   'core/time/',
   'core/aggregate/',
   'core/definition/',
@@ -23,12 +24,20 @@ const CHECKPOINT_AND_BELOW = [
 
 /** What each folder of core/ may import besides itself and the common ground. */
 const CORE_FOLDERS = {
+  slice: [],
   time: [],
   aggregate: [],
   definition: ['core/time/', 'core/aggregate/'],
   decode: ['core/time/', 'core/definition/'],
   state: ['core/time/', 'core/aggregate/', 'core/definition/', 'core/decode/'],
-  checkpoint: ['core/time/', 'core/aggregate/', 'core/definition/', 'core/decode/', 'core/state/'],
+  checkpoint: [
+    'core/slice/',
+    'core/time/',
+    'core/aggregate/',
+    'core/definition/',
+    'core/decode/',
+    'core/state/',
+  ],
   task: CHECKPOINT_AND_BELOW,
   query: CHECKPOINT_AND_BELOW,
 };

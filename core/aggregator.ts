@@ -3,11 +3,12 @@
  * memories within a byte bound, the least recently used going first. A slice that is larger by itself than what the
  * environment has is refused by name: the end of the process would come again with each batch.
  */
-import { sliceIdOf } from './checkpoint/names.ts';
+
 import type { RecordDecoder } from './decode/record-decoder.ts';
 import type { Plan } from './definition/plan.ts';
 import { ENVIRONMENT_STATE_BYTES_MAX } from './limits.ts';
 import type { StreamRecord } from './ports.ts';
+import { sliceIdOf } from './slice/topology.ts';
 import type { DeliveryReport } from './task/delivery-report.ts';
 import type { SliceIdentity } from './task/replay-log.ts';
 import { SliceTask, type TaskPorts } from './task/slice-task.ts';

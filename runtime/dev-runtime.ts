@@ -12,10 +12,10 @@ import type { FileObjectStore } from '../adapters/local/store/file-object-store.
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
 import { LocalPlanRegistry } from '../adapters/local/store/local-plan-registry.ts';
 import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
-import { sliceIdOf } from '../core/checkpoint/names.ts';
 import { PathSample } from '../core/decode/path-sample.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import type { Position } from '../core/position.ts';
+import { isRecovering, sliceIdOf } from '../core/slice/topology.ts';
 import { type Activation, activatePlan } from '../core/task/plan-activation.ts';
 import type { CheckpointedSlice } from '../functions/admin/checkpoint-answer.ts';
 import type { AggregateAnswer, AggregatePayload } from './aggregate-environment.ts';
@@ -201,9 +201,7 @@ export class DevRuntime {
       onError: (error) => onEvent({ kind: 'request-failed', error }),
     });
     if (unsaved > 0) void this.#reportReplay(unsaved);
-    for (const { status, shardId } of heads) {
-      if (status === 'RECOVERING') void this.#recover(shardId);
-    }
+    for (const { shardId } of heads.filter(isRecovering)) void this.#recover(shardId);
     // Slices that no record comes to go over to the plan too.
     void this.#ticker.tickAll();
   }

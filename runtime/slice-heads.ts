@@ -4,12 +4,12 @@
 import type { LocalStream } from '../adapters/local/stream/local-stream.ts';
 import { beginSlice } from '../core/checkpoint/beginning.ts';
 import { type Head, parseHead } from '../core/checkpoint/head.ts';
-import { sliceIdOf } from '../core/checkpoint/names.ts';
 import { decidePrevious } from '../core/checkpoint/retention.ts';
 import { firstHead } from '../core/checkpoint/transitions.ts';
 import { DEFAULT_KNOBS } from '../core/knobs.ts';
 import type { BlobStore, CheckpointStore } from '../core/ports.ts';
 import { comparePositions, type Position, START } from '../core/position.ts';
+import { sliceIdOf } from '../core/slice/topology.ts';
 import { randomNonces } from './local-ports.ts';
 
 export class SliceHeads {

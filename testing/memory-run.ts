@@ -6,7 +6,6 @@ import type { MemoryBlobStore } from '../adapters/memory/memory-blob-store.ts';
 import { MemoryPorts } from '../adapters/memory/memory-ports.ts';
 import { Aggregator } from '../core/aggregator.ts';
 import { parseHead } from '../core/checkpoint/head.ts';
-import { sliceIdOf } from '../core/checkpoint/names.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import type { Plan } from '../core/definition/plan.ts';
 import { canonicalJson, planToJson } from '../core/definition/plan-json.ts';
@@ -15,6 +14,7 @@ import { type QuarantinedRecord, quarantineId } from '../core/ports.ts';
 import { Queries } from '../core/query/queries.ts';
 import type { PipelineStatus } from '../core/query/status.ts';
 import type { AnswerRow } from '../core/query/view-answer.ts';
+import { sliceIdOf } from '../core/slice/topology.ts';
 import type { LoggedRecord } from '../simulation/recount.ts';
 import type { ShardLog } from './arrivals.ts';
 

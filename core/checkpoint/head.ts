@@ -9,6 +9,7 @@ import { CorruptStateFault } from '../faults.ts';
 import { HEAD_BYTES_MAX } from '../limits.ts';
 import type { HashRange, HeadItem } from '../ports.ts';
 import { comparePositions, type Position, sortablePosition } from '../position.ts';
+import { type SliceStatus, sliceIdOf } from '../slice/topology.ts';
 import { decodeCounts, encodeCounts, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 import { checkedPosition, type FoldProgress } from '../state/state-change.ts';
@@ -19,11 +20,7 @@ import {
   decodeReference,
   encodeOptional,
   encodeReference,
-  sliceIdOf,
 } from './names.ts';
-
-/** `OPEN` takes records. The others are for recovery and for splits and merges of slices. */
-export type SliceStatus = 'OPEN' | 'RECOVERING' | 'OPENING' | 'SEALED';
 
 export const STATUS_CODES = new Codes<SliceStatus>("a slice's status", {
   OPEN: 0,

@@ -31,11 +31,6 @@ export interface BlobReference extends BlobName {
 const DIGITS = 12;
 const NONCE = /^[0-9a-f]{16}$/;
 
-/** A shard and its slice share their number. */
-export function sliceIdOf(shardId: string): string {
-  return shardId.replace(/^shardId-/, 'slice-');
-}
-
 export function blobKey(sliceId: string, name: BlobName): string {
   assert(NONCE.test(name.nonce), 'nonce-is-16-hex-digits', () => name.nonce);
   const timeline = String(name.timeline).padStart(DIGITS, '0');

@@ -6,6 +6,7 @@
 import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../faults.ts';
 import type { Clock, RecordSource, ShardDirectory } from '../ports.ts';
 import { START } from '../position.ts';
+import { contentOf, isWaitedFor, type ShardContent, unfoldedShards } from '../slice/topology.ts';
 import { withHint } from './query-problem.ts';
 
 export interface IdleShardPorts {
@@ -33,7 +34,7 @@ export interface IdleJudgement {
 /** What the stream says of the first record of a shard, asked at `atMs`. */
 interface Seen {
   readonly atMs: number;
-  readonly content: 'records' | 'none' | 'unknown';
+  readonly content: ShardContent;
   readonly fault: string | null;
 }
 
@@ -64,23 +65,17 @@ export class IdleShards {
     listing: ShardListing,
     ageMsMax: number,
   ): Promise<IdleJudgement> {
-    const known = new Set(slices.map(({ shardId }) => shardId));
-    const unopened = (listing.shardIds ?? []).filter((shardId) => !known.has(shardId));
-    const idle = slices.filter(({ recordCount }) => recordCount === 0);
-    const asked = [
-      ...idle.map(({ shardId }) => ({ shardId, hasSlice: true })),
-      ...unopened.map((shardId) => ({ shardId, hasSlice: false })),
-    ];
+    const asked = unfoldedShards(slices, listing.shardIds);
     const answers = await Promise.all(
       asked.map(async ({ shardId, hasSlice }) => {
         return { shardId, ...(await this.#contentOf(shardId, hasSlice, ageMsMax)) };
       }),
     );
-    const waiting = answers.filter(({ content }) => content !== 'none');
+    const waiting = answers.filter(({ content }) => isWaitedFor(content));
     const faults = [listing.fault, ...waiting.map(({ fault }) => fault)];
     return {
       waits: new Set(waiting.map(({ shardId }) => shardId)),
-      unopened,
+      unopened: asked.filter(({ hasSlice }) => !hasSlice).map(({ shardId }) => shardId),
       fault: faults.find((fault) => fault !== null) ?? null,
     };
   }
@@ -100,19 +95,10 @@ export class IdleShards {
     return seen;
   }
 
-  /** `hasSlice` says whether a slice begins at the shard's first record. */
   async #ask(shardId: string, hasSlice: boolean): Promise<Pick<Seen, 'content' | 'fault'>> {
     try {
       const first = await this.#ports.source.readAfter(shardId, START, 1);
-      // Of a shard without a slice there is no mark that a record was there: what is gone was never the pipeline's.
-      // The shard closed without a record so long ago that the stream no longer has it.
-      if (first.outcome === 'gone') return { content: 'none', fault: null };
-      if (first.outcome === 'trimmed') {
-        const isMissed = hasSlice || first.oldest !== null;
-        return { content: isMissed ? 'unknown' : 'none', fault: null };
-      }
-      if (first.records.length > 0) return { content: 'records', fault: null };
-      return { content: first.reachedTip ? 'none' : 'unknown', fault: null };
+      return { content: contentOf(first, hasSlice), fault: null };
     } catch (error) {
       return { content: 'unknown', fault: silenceOf(error) };
     }

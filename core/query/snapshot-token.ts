@@ -9,10 +9,11 @@
  *   ids: runs of consecutive numbers (`slice-` and 12 digits), then all others as they are
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import { type SliceStatus, STATUS_CODES } from '../checkpoint/head.ts';
+import { STATUS_CODES } from '../checkpoint/head.ts';
 import type { BlobName, BlobReference } from '../checkpoint/names.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { hashTextHex } from '../hash.ts';
+import type { SliceStatus } from '../slice/topology.ts';
 import { openToken, sealToken } from './token.ts';
 
 /** Where a row stands among the others: by the value that orders them, if any, then by key and window. */

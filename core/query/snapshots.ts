@@ -7,11 +7,19 @@
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { findEpoch } from '../checkpoint/epoch-lookup.ts';
 import { type Head, parseHead } from '../checkpoint/head.ts';
-import { type BlobName, type BlobReference, sliceIdOf } from '../checkpoint/names.ts';
+import type { BlobName, BlobReference } from '../checkpoint/names.ts';
 import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
 import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
 import type { CheckpointStore } from '../ports.ts';
+import {
+  NOTHING_FOLDED,
+  type SliceFacts,
+  type SlicesStanding,
+  shardIdOf,
+  sliceIdOf,
+  standingOf,
+} from '../slice/topology.ts';
 import { type IdleShardPorts, IdleShards } from './idle-shards.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import {
@@ -21,7 +29,6 @@ import {
   type PinnedSlice,
   type SnapshotToken,
 } from './snapshot-token.ts';
-import { watermarkOf } from './status.ts';
 import type { SlicePart } from './view-rows.ts';
 
 export interface SnapshotPart extends SlicePart {
@@ -29,23 +36,15 @@ export interface SnapshotPart extends SlicePart {
   readonly shardId: string;
 }
 
-export interface Snapshot {
+export interface Snapshot extends SlicesStanding {
   /** In the order of tokens. */
   readonly parts: readonly SnapshotPart[];
-  /** The lowest of the live slices that had a record; null if none had, or if what no slice has folded yet may be before it. */
-  readonly watermarkMs: number | null;
-  /** Slices whose shards never had a record: they hold no window open. */
-  readonly exempt: readonly string[];
-  /** Slices that have folded nothing, although their shards have records: the watermark is not known. */
-  readonly waiting: readonly string[];
   /** The stream said which shards it has; if not, one may have records that no slice stands for. */
   readonly isListed: boolean;
   /** Why it did not, or what one that waits holds; null if it gave no reason, and where a `next` pins the snapshot. */
   readonly streamFault: string | null;
   /** Grows whenever a slice completes an epoch. */
   readonly revision: number;
-  /** No slice is being recovered or opened. */
-  readonly isOpen: boolean;
   /** See `fingerprintOf`. */
   readonly fingerprint: string;
 }
@@ -96,7 +95,7 @@ export class Snapshots {
     });
     const others = unopened.map((shardId) => {
       const pinned = { sliceId: sliceIdOf(shardId), waits: waiting.has(shardId) };
-      return this.#unopened({ ...NOTHING_FOLDED, ...pinned }, shardId);
+      return this.#unopened({ ...NO_EPOCH, ...pinned }, shardId);
     });
     return snapshotOf([...opened, ...others], listing.shardIds !== null, fault);
   }
@@ -192,15 +191,10 @@ interface PinnedImage {
   readonly delta: BlobReference;
 }
 
+const NO_EPOCH = { status: NOTHING_FOLDED.status, epoch: 0, nonceByte: 0 } as const;
+
 interface LoadedPart extends SnapshotPart {
   readonly delta: BlobReference | null;
-}
-
-const NOTHING_FOLDED = { status: 'OPEN', epoch: 0, nonceByte: 0 } as const;
-
-/** Of a slice that has no HEAD: a slice and its shard share their number. */
-function shardIdOf(sliceId: string): string {
-  return sliceId.replace(/^slice-/, 'shardId-');
 }
 
 function snapshotOf(
@@ -209,24 +203,16 @@ function snapshotOf(
   streamFault: string | null,
 ): Snapshot {
   const parts = inTokenOrder(loaded.map((part) => ({ ...part, sliceId: part.pinned.sliceId })));
-  const standings = parts.map(({ pinned, checkpoint }) => ({
-    status: pinned.status,
-    watermarkMs: checkpoint.image.progress.watermarkMs,
-  }));
-  const idle = parts.filter(({ checkpoint }) => checkpoint.image.progress.digest.count === 0);
-  const idsOf = (waits: boolean) =>
-    idle.filter(({ pinned }) => pinned.waits === waits).map(({ sliceId }) => sliceId);
-  const waiting = idsOf(true);
-  const isKnown = isListed && waiting.length === 0;
+  const facts = parts.map(({ sliceId, pinned: { status, waits }, checkpoint }): SliceFacts => {
+    const { watermarkMs, digest } = checkpoint.image.progress;
+    return { sliceId, status, waits, watermarkMs, recordCount: digest.count };
+  });
   return {
+    ...standingOf(facts, isListed),
     parts,
-    watermarkMs: isKnown ? watermarkOf(standings) : null,
-    exempt: idsOf(false),
-    waiting,
     isListed,
     streamFault,
     revision: parts.reduce((sum, { pinned }) => sum + pinned.epoch, 0),
-    isOpen: standings.every(({ status }) => status === 'OPEN' || status === 'SEALED'),
     fingerprint: fingerprintOf(parts),
   };
 }

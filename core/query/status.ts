@@ -1,8 +1,7 @@
 /**
  * How a pipeline stands: each slice's HEAD, their sums, and the shards of which no slice has folded anything.
  */
-import { type Head, parseHead, type SliceStatus } from '../checkpoint/head.ts';
-import { sliceIdOf } from '../checkpoint/names.ts';
+import { type Head, parseHead } from '../checkpoint/head.ts';
 import type { Plan } from '../definition/plan.ts';
 import { ageToShow } from '../elapsed.ts';
 import { StreamMismatchFault, TransientFault } from '../faults.ts';
@@ -16,6 +15,13 @@ import type {
   RecordSource,
   SourceRead,
 } from '../ports.ts';
+import {
+  NOTHING_FOLDED,
+  type SliceStatus,
+  type SlicesStanding,
+  sliceIdOf,
+  standingOf,
+} from '../slice/topology.ts';
 import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 import { Zone } from '../time/zone.ts';
@@ -99,8 +105,7 @@ export async function pipelineStatus(
 ): Promise<PipelineStatus> {
   const heads = (await ports.heads.listHeads()).map(parseHead);
   // After the HEADs: a shard that came meanwhile is asked whether it has records.
-  const { exempt, waiting, isListed, fault } = await idleSlices(heads, idleShards);
-  const isKnown = isListed && waiting.length === 0;
+  const { watermarkMs, exempt, waiting, isListed, fault } = await judged(heads, idleShards);
   const zone = new Zone(plan.zone);
   const counts = noRecords();
   const digest = new Digest();
@@ -117,29 +122,37 @@ export async function pipelineStatus(
     pastDedupe: sumOf(heads, 'pastDedupe'),
     digest: digest.value().sum,
     zone: plan.zone,
-    watermark: isKnown ? isoOf(watermarkOf(heads), zone) : null,
-    ...(exempt.length === 0 ? {} : { exempt }),
-    ...(waiting.length === 0 ? {} : { waiting }),
+    watermark: isoOf(watermarkMs, zone),
+    ...(exempt.length === 0 ? {} : { exempt: [...exempt].sort() }),
+    ...(waiting.length === 0 ? {} : { waiting: [...waiting].sort() }),
     ...(isListed ? {} : { listed: false }),
     ...(fault === null ? {} : { streamFault: fault }),
     slices: await standings(heads, zone, ports),
   };
 }
 
-async function idleSlices(heads: readonly Head[], idleShards: IdleShards) {
+interface JudgedSlices extends SlicesStanding {
+  readonly isListed: boolean;
+  /** See `PipelineStatus.streamFault`. */
+  readonly fault: string | null;
+}
+
+async function judged(heads: readonly Head[], idleShards: IdleShards): Promise<JudgedSlices> {
   const listing = await idleShards.list();
   const slices = heads.map(({ shardId, digest }) => ({ shardId, recordCount: digest.count }));
   // A status claims nothing of windows, so what was seen lately will do: each question reading the shards would leave too few reads
   // to the mapping.
   const judgement = await idleShards.judge(slices, listing, SHARD_LIST_AGE_MS_MAX);
   const { waits, unopened, fault } = judgement;
-  const idle = slices.filter(({ recordCount }) => recordCount === 0).map(({ shardId }) => shardId);
-  const idsOf = (isWaiting: boolean) =>
-    [...idle, ...unopened]
-      .filter((shardId) => waits.has(shardId) === isWaiting)
-      .map(sliceIdOf)
-      .sort();
-  return { exempt: idsOf(false), waiting: idsOf(true), isListed: listing.shardIds !== null, fault };
+  const isListed = listing.shardIds !== null;
+  const opened = heads.map(({ shardId, sliceId, status, watermarkMs, digest }) => {
+    const recordCount = digest.count;
+    return { sliceId, status, watermarkMs, recordCount, waits: waits.has(shardId) };
+  });
+  const others = unopened.map((shardId) => {
+    return { ...NOTHING_FOLDED, sliceId: sliceIdOf(shardId), waits: waits.has(shardId) };
+  });
+  return { ...standingOf([...opened, ...others], isListed), isListed, fault };
 }
 
 function sumOf(
@@ -175,19 +188,6 @@ function asObserved(age: ObservedAge | undefined, zone: Zone): Behind {
 }
 
 type Behind = Pick<SliceStanding, 'behindMs' | 'behindAsOf'>;
-
-/** The lowest of the live slices that had a record with a time; null if none had. */
-export function watermarkOf(
-  slices: readonly Pick<Head, 'status' | 'watermarkMs'>[],
-): number | null {
-  let lowestMs: number | null = null;
-  for (const { status, watermarkMs } of slices) {
-    // A sealed slice takes no more records: its children have what it had.
-    if (status === 'SEALED' || watermarkMs === Number.NEGATIVE_INFINITY) continue;
-    lowestMs = Math.min(lowestMs ?? watermarkMs, watermarkMs);
-  }
-  return lowestMs;
-}
 
 export function isoOf(timeMs: number | null, zone: Zone): string | null {
   return timeMs === null || !Number.isFinite(timeMs) ? null : zonedIsoTime(timeMs, zone);

@@ -5,6 +5,7 @@
 import { type Head, parseHead } from '../../core/checkpoint/head.ts';
 import { parseHeads } from '../../core/checkpoint/parse-heads.ts';
 import type { CheckpointStore } from '../../core/ports.ts';
+import { isLive } from '../../core/slice/topology.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import { fewAtOnce } from '../few-at-once.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -29,8 +30,9 @@ export class SliceOwners {
   /** Has every slice complete an epoch with a base. Throws the first failure, when all have been tried. */
   async checkpoint(): Promise<CheckpointedSlice[]> {
     const { heads, failures } = parseHeads(await this.#ports.heads.listHeads());
-    const live = heads.filter(({ status }) => status !== 'SEALED');
-    const results = await fewAtOnce(live, ASKED_AT_ONCE, (head) => this.#checkpoint(head));
+    const results = await fewAtOnce(heads.filter(isLive), ASKED_AT_ONCE, (head) =>
+      this.#checkpoint(head),
+    );
     const done = results.flatMap((result) => {
       if (result.status === 'fulfilled') return [result.value];
       failures.push(result.reason);

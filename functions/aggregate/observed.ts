@@ -1,9 +1,10 @@
 /**
  * The aggregate function with its metrics and its log line: what each invocation did, and what it threw.
  */
-import { sliceIdOf } from '../../core/checkpoint/names.ts';
+
 import { ageToShow } from '../../core/elapsed.ts';
 import type { Clock } from '../../core/ports.ts';
+import { sliceIdOf } from '../../core/slice/topology.ts';
 import type { DeliveryReport } from '../../core/task/delivery-report.ts';
 import { METRIC } from '../deployment-contract.ts';
 import type { Telemetry } from '../telemetry.ts';

@@ -4,6 +4,7 @@
 import type { Head } from '../../core/checkpoint/head.ts';
 import type { ObservedAge } from '../../core/ports.ts';
 import { comparePositions } from '../../core/position.ts';
+import { isSettled } from '../../core/slice/topology.ts';
 import { METRIC } from '../deployment-contract.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -30,7 +31,7 @@ export function measurePipeline(
     heads.reduce((sum, { stateBytes }) => sum + stateBytes, 0),
   );
   telemetry.count(METRIC.slices, heads.length);
-  const notOpen = heads.filter(({ status }) => status !== 'OPEN' && status !== 'SEALED');
+  const notOpen = heads.filter((head) => !isSettled(head));
   telemetry.count(METRIC.slicesNotOpen, notOpen.length);
 }
 

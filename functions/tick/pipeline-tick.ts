@@ -8,6 +8,7 @@ import { parseHeads } from '../../core/checkpoint/parse-heads.ts';
 import { mayHavePassed } from '../../core/elapsed.ts';
 import type { AgeStore, CheckpointStore, Clock } from '../../core/ports.ts';
 import type { Position } from '../../core/position.ts';
+import { type ListedShard, shardsToTick, slicesWithShard } from '../../core/slice/topology.ts';
 import { fewAtOnce } from '../few-at-once.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { measurePipeline, type SeenAge } from './pipeline-gauges.ts';
@@ -15,7 +16,7 @@ import { measurePipeline, type SeenAge } from './pipeline-gauges.ts';
 export interface TickPorts {
   readonly heads: Pick<CheckpointStore, 'listHeads'>;
   /** All that the stream lists: a closed shard goes when its last record has expired. */
-  readonly shards: () => Promise<readonly { readonly shardId: string; readonly isOpen: boolean }[]>;
+  readonly shards: () => Promise<readonly ListedShard[]>;
   /** Has the slice of a shard ticked, without waiting for it. */
   readonly tick: (shardId: string) => Promise<void>;
   /** Notes that nothing follows a position, if that is so and not noted lately. */
@@ -36,14 +37,10 @@ const SILENCE_MS = 3_600_000;
 export async function tickPipeline(ports: TickPorts): Promise<void> {
   const { clock } = ports;
   const { heads, failures } = parseHeads(await ports.heads.listHeads());
-  const live = heads.filter(({ status }) => status !== 'SEALED');
   const [listed] = await Promise.allSettled([ports.shards()]);
   const shards = listed.status === 'fulfilled' ? listed.value : null;
-  failures.push(...(await lookAtAges(heads, withShard(live, shards), ports)));
-  // Shards that take records, and those whose slices may still have something to do.
-  const open = (shards ?? []).filter(({ isOpen }) => isOpen);
-  const shardIds = [...open, ...live].map(({ shardId }) => shardId);
-  const ticks = await fewAtOnce([...new Set(shardIds)].sort(), TICKS_AT_ONCE, ports.tick);
+  failures.push(...(await lookAtAges(heads, slicesWithShard(heads, shards), ports)));
+  const ticks = await fewAtOnce(shardsToTick(heads, shards), TICKS_AT_ONCE, ports.tick);
   const silent = heads.filter(({ deliveredArrivalMs }) =>
     mayHavePassed(deliveredArrivalMs, SILENCE_MS, clock.nowMs()),
   );
@@ -52,16 +49,6 @@ export async function tickPipeline(ports: TickPorts): Promise<void> {
   );
   failures.push(...reasonsOf([...ticks, ...looks, listed]));
   if (failures.length > 0) throw failures[0];
-}
-
-/** Those whose shard the stream still has: in one that is gone no record waits. */
-function withShard(
-  live: readonly Head[],
-  shards: readonly { readonly shardId: string }[] | null,
-): readonly Head[] {
-  if (shards === null) return live;
-  const listed = new Set(shards.map(({ shardId }) => shardId));
-  return live.filter(({ shardId }) => listed.has(shardId));
 }
 
 /** Measures the pipeline, and stores what was seen; returns what was met. */

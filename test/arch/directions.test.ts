@@ -17,6 +17,7 @@ const PLANTED: readonly (readonly [rule: string, from: string, to: string])[] = 
   ['core-is-closed', 'core/decode/needs-a-package.ts', 'hyparquet'],
   ['core-is-closed', 'core/query/knows-an-adapter.ts', 'adapters/memory/store.ts'],
   ['core-ground', 'core/limits.ts', 'core/state/slice-state.ts'],
+  ['core-slice', 'core/slice/knows-state.ts', 'core/state/slice-state.ts'],
   ['core-time', 'core/time/knows-definition.ts', 'core/definition/parse-plan.ts'],
   ['core-aggregate', 'core/aggregate/knows-state.ts', 'core/state/slice-state.ts'],
   ['core-definition', 'core/definition/knows-state.ts', 'core/state/slice-state.ts'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { headItem } from '../../../core/checkpoint/head.ts';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 import { SliceOwners } from '../../../functions/admin/slice-owners.ts';
 import { QueryWorld, shardIdOf } from '../query/query-world.ts';
 import { TrialTelemetry } from './trial-telemetry.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryAgeStore } from '../../../adapters/memory/memory-age-store.ts';
 import type { Head } from '../../../core/checkpoint/head.ts';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { crc32c } from '../../../core/crc32c.ts';
 import type { HeadItem, StreamRecord } from '../../../core/ports.ts';
 import { behind } from '../../../core/query/status.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 import { createTickHandler } from '../../../functions/tick/handler.ts';
 import type { TickPorts } from '../../../functions/tick/pipeline-tick.ts';
 import { QueryWorld, shardIdOf } from '../query/query-world.ts';

@@ -5,7 +5,6 @@
 import { MemoryPorts, STREAM_ID, WHOLE_RANGE } from '../../../adapters/memory/memory-ports.ts';
 import { Aggregator } from '../../../core/aggregator.ts';
 import { headItem, parseHead } from '../../../core/checkpoint/head.ts';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { firstHead } from '../../../core/checkpoint/transitions.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { parsePlan } from '../../../core/definition/parse-plan.ts';
@@ -15,6 +14,7 @@ import type { StreamRecord } from '../../../core/ports.ts';
 import { Queries, type QueryPorts } from '../../../core/query/queries.ts';
 import type { QueryProblem } from '../../../core/query/query-problem.ts';
 import type { AnswerRow, ViewAnswer } from '../../../core/query/view-answer.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 
 export const WINDOW_MS = 10_000;
 export const LATENESS_MS = 5_000;

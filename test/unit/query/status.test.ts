@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryAgeStore } from '../../../adapters/memory/memory-age-store.ts';
 import { headItem } from '../../../core/checkpoint/head.ts';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
 import { SHARD_LIST_AGE_MS_MAX } from '../../../core/limits.ts';
 import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 import { Digest, digestSeed } from '../../../core/state/digest.ts';
 import { plan, QueryWorld, shardIdOf } from './query-world.ts';
 

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { RunCache } from '../../../core/checkpoint/run-cache.ts';
 import { ConfigurationFault, StreamMismatchFault, TransientFault } from '../../../core/faults.ts';
 import { TOKEN_LENGTH_MAX } from '../../../core/limits.ts';
@@ -9,6 +8,7 @@ import { Snapshots } from '../../../core/query/snapshots.ts';
 import { viewAnswer } from '../../../core/query/view-answer.ts';
 import { parseViewRequest } from '../../../core/query/view-request.ts';
 import { readRows } from '../../../core/query/view-rows.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 import {
   answerOf,
   type Flight,

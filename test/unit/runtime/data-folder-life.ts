@@ -5,10 +5,10 @@ import { LocalPlanRegistry } from '../../../adapters/local/store/local-plan-regi
 import type { AppendedRecord } from '../../../adapters/local/stream/local-stream.ts';
 import { Aggregator } from '../../../core/aggregator.ts';
 import { parseHead } from '../../../core/checkpoint/head.ts';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import type { Position } from '../../../core/position.ts';
 import { START } from '../../../core/position.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 import { type FolderStores, openFolderStores } from '../../../runtime/folder-stores.ts';
 import { openLocalPorts, systemClock } from '../../../runtime/local-ports.ts';
 import { smallPlan } from '../../world/small-log.ts';

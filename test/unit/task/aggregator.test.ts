@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Aggregator } from '../../../core/aggregator.ts';
 import { parseHead } from '../../../core/checkpoint/head.ts';
-import { sliceIdOf } from '../../../core/checkpoint/names.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { StateTooLargeFault } from '../../../core/faults.ts';
+import { sliceIdOf } from '../../../core/slice/topology.ts';
 import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
