@@ -52,6 +52,7 @@ try {
     source: {
       readAfter: async (): Promise<SourceRead> => ({
         outcome: 'records',
+        origin: 'stream',
         records: lastRead,
         reachedTip: true,
       }),

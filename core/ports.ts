@@ -103,9 +103,13 @@ export interface BlobStore {
   delete(keys: readonly string[]): Promise<void>;
 }
 
+/** Where records were read: from the stream itself. What only the stream can prove is asked of no other place. */
+export type RecordOrigin = 'stream';
+
 export type SourceRead =
   | {
       readonly outcome: 'records';
+      readonly origin: RecordOrigin;
       /** The records directly after the asked position, in order, none left out. */
       readonly records: StreamRecord[];
       /** True if nothing follows the last of them at this moment. */

@@ -140,12 +140,17 @@ export class SimStream implements RecordSource, ShardDirectory {
     }
     if (this.#random.chance(emptyReadRate)) {
       if (this.#random.chance(0.3)) throw new TransientFault('the shard iterator has expired');
-      return { outcome: 'records', records: [], reachedTip: false };
+      return { outcome: 'records', origin: 'stream', records: [], reachedTip: false };
     }
     const isShort = this.#random.chance(shortReadRate);
     const count = isShort ? this.#random.between(1, limit) : limit;
     const records = shard.log.slice(from, from + count);
-    return { outcome: 'records', records, reachedTip: from + records.length === shard.log.length };
+    return {
+      outcome: 'records',
+      origin: 'stream',
+      records,
+      reachedTip: from + records.length === shard.log.length,
+    };
   }
 
   async streamId(): Promise<string> {

@@ -52,7 +52,7 @@ export class MemoryRecordSource implements RecordSource {
     const log = this.#logs.get(shardId);
     if (log === undefined) {
       if (comparePositions(after, START) !== 0) throw mismatch(shardId, after);
-      return { outcome: 'records', records: [], reachedTip: true };
+      return { outcome: 'records', origin: 'stream', records: [], reachedTip: true };
     }
     if (comparePositions(after, log.trimmedTo) < 0) {
       const oldest = log.records[0];
@@ -66,6 +66,7 @@ export class MemoryRecordSource implements RecordSource {
     const records = log.records.slice(start, start + limit).map(copyRecord);
     return {
       outcome: 'records',
+      origin: 'stream',
       records,
       reachedTip: start + records.length === log.records.length,
     };

@@ -172,6 +172,7 @@ class ArraySource implements RecordSource {
     const records = this.#records.slice(from, from + limit);
     return {
       outcome: 'records' as const,
+      origin: 'stream' as const,
       records,
       reachedTip: from + limit >= this.#records.length,
     };

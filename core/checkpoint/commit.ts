@@ -58,6 +58,18 @@ export interface CommitRequest {
   readonly requestsDone?: readonly string[];
 }
 
+/** What a commit took: what later ones may be decided by. Durations are by the injected clock, 0 where it was set back. */
+export interface CommitObservation {
+  /** Entries that were changed since the commit before, late partials and those of the ledger included. */
+  readonly changedEntries: number;
+  /** Of delta, base and run. */
+  readonly writtenBytes: number;
+  /** Encoding and writing these. */
+  readonly writeMs: number;
+  /** Writing HEAD. */
+  readonly headMs: number;
+}
+
 export type CommitOutcome =
   | {
       readonly outcome: 'applied';
@@ -65,8 +77,7 @@ export type CommitOutcome =
       readonly manifest: Manifest;
       readonly chain: readonly BlobReference[];
       readonly compacted: boolean;
-      /** Of delta, base and run. */
-      readonly writtenBytes: number;
+      readonly observed: CommitObservation;
     }
   | { readonly outcome: 'refused'; readonly current: Head | null };
 
@@ -93,6 +104,7 @@ export async function commit(
     epoch: head.epoch + 1,
     nonce: ports.nonces.nonce(),
   };
+  const changedEntries = state.changedEntryCount;
   const change = state.encodeDelta();
   const switches = request.planOrdinal !== undefined;
   const facts = {
@@ -131,6 +143,7 @@ export async function commit(
     nowMs,
   };
   const next = committing(head, epoch, ports.knobs);
+  const writtenMs = ports.clock.nowMs();
   const commit = await writeHead(head, next, ports.heads);
   if (commit.outcome === 'refused') return commit;
   return {
@@ -139,7 +152,12 @@ export async function commit(
     manifest: written?.manifest ?? basis.manifest,
     chain: [...predecessorsOf(head, chain), delta],
     compacted: written !== null,
-    writtenBytes: delta.byteLength + (written?.byteLength ?? 0),
+    observed: {
+      changedEntries,
+      writtenBytes: delta.byteLength + (written?.byteLength ?? 0),
+      writeMs: Math.max(0, writtenMs - nowMs),
+      headMs: Math.max(0, ports.clock.nowMs() - writtenMs),
+    },
   };
 }
 

@@ -67,6 +67,14 @@ export class SliceState {
     return count;
   }
 
+  /** Entries that were changed since the last commit, late partials and those of the ledger included. */
+  get changedEntryCount(): number {
+    let count = 0;
+    for (const { touchedCount } of this.image.tables) count += touchedCount;
+    for (const { entryCount } of this.#since.late) count += entryCount;
+    return count;
+  }
+
   /** Records quarantined since the last commit. */
   get quarantined(): readonly QuarantineEntry[] {
     return this.#since.quarantined;

@@ -252,10 +252,16 @@ export class ViewTable {
     return bytes;
   }
 
+  /** Entries that were touched since the last commit. */
+  get touchedCount(): number {
+    let count = 0;
+    for (const { window } of this.#touchedWindows) count += window.touchedCount;
+    return count;
+  }
+
   /** Bytes that the touched entries would take in a table of their own, about. */
   touchedBytes(): number {
-    let touchedCount = 0;
-    for (const { window } of this.#touchedWindows) touchedCount += window.touchedCount;
+    const { touchedCount } = this;
     if (touchedCount === 0) return 0;
     let columnBytes = 0;
     for (const column of this.#columns) columnBytes += column.heapBytes();

@@ -4,7 +4,7 @@
  */
 import { assert } from '../assert.ts';
 import { collect } from '../checkpoint/collect.ts';
-import { type CommitRequest, commit } from '../checkpoint/commit.ts';
+import { type CommitObservation, type CommitRequest, commit } from '../checkpoint/commit.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { writeHead } from '../checkpoint/head-write.ts';
 import type { Manifest } from '../checkpoint/manifest.ts';
@@ -13,7 +13,8 @@ import { isSurelyYoung } from '../elapsed.ts';
 import { CorruptStateFault, HeldFault, TransientFault } from '../faults.ts';
 import type { StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
-import { decideAnswer } from './cadence.ts';
+import { isRecovering } from '../slice/topology.ts';
+import { type CadenceDecision, type CadenceFacts, decideCadence } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
 import { proveDelivered } from './stream-proof.ts';
@@ -23,6 +24,8 @@ export class Committer {
   readonly #ports: MemoryPorts;
   /** This environment has collected from the beginning: what others left by a crash before that is gone. */
   #isSwept = false;
+  /** What the last commit took. */
+  #observed: CommitObservation | null = null;
 
   constructor(owner: SliceMemory, ports: MemoryPorts) {
     this.#owner = owner;
@@ -32,23 +35,30 @@ export class Committer {
   /** Has HEAD answer for what was folded: by an epoch, or by `delivered` alone. */
   async answer(memory: Memory, report: DeliveryReport): Promise<Step> {
     const { head, state, arrivalMs } = memory;
-    const isRecovering = head.status === 'RECOVERING';
-    if (!isRecovering && comparePositions(state.position, head.cursor) === 0) return 'done';
-    const facts = {
-      committedMs: head.committedMs,
-      nowMs: this.#ports.clock.nowMs(),
+    const { position } = state;
+    const due = this.due({
+      occasion: 'batch',
+      head,
+      position,
       unsavedBytes: state.uncommittedBytes(),
-      isRecovering,
-    };
-    if (decideAnswer(facts, this.#ports.knobs) === 'checkpoint') return this.commit(memory, report);
+      hasRedriven: false,
+      hasCommitted: report.commits > 0,
+    });
+    if (due === 'checkpoint') return this.commit(memory, report);
     // The owner of a recovery would answer for records, and leave the slice as far behind as it was.
-    assert(!isRecovering, 'an-owner-brings-its-recovery-forward');
-    if (comparePositions(state.position, head.delivered) <= 0) return 'done';
+    assert(!isRecovering(head), 'an-owner-brings-its-recovery-forward');
+    if (due === 'nothing') return 'done';
     const nonce = this.#ports.nonces.nonce();
-    const after = await this.#write(head, delivering(head, state.position, arrivalMs, nonce));
+    const after = await this.#write(head, delivering(head, position, arrivalMs, nonce));
     if (after === null) return 'lost';
     memory.head = after;
     return 'done';
+  }
+
+  /** What is due now, after what the last commit took. */
+  due(facts: Omit<CadenceFacts, 'nowMs' | 'observed'>): CadenceDecision {
+    const { clock, knobs } = this.#ports;
+    return decideCadence({ ...facts, nowMs: clock.nowMs(), observed: this.#observed }, knobs);
   }
 
   async commit(
@@ -79,8 +89,12 @@ export class Committer {
     };
     memory.unlisted = quarantined;
     memory.switchTo = null;
+    this.#observed = written.observed;
     report.commits++;
-    report.savedBytes += written.writtenBytes;
+    report.savedBytes += written.observed.writtenBytes;
+    report.savedEntries += written.observed.changedEntries;
+    report.writeMs += written.observed.writeMs;
+    report.headMs += written.observed.headMs;
     report.quarantined += quarantined.length;
     report.late += written.head.counts.late - head.counts.late;
     await this.listQuarantined(memory);

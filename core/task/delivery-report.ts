@@ -16,6 +16,11 @@ export interface DeliveryReport {
   refused: number;
   /** Bytes of the deltas, bases and runs that were written. */
   savedBytes: number;
+  /** Entries that these deltas hold, as they were changed. */
+  savedEntries: number;
+  /** Milliseconds that those epochs took, by the injected clock: to encode and write them, and to write HEAD. */
+  writeMs: number;
+  headMs: number;
   /** Records that those epochs put into quarantine, and that every view dropped as late. */
   quarantined: number;
   late: number;
@@ -35,5 +40,6 @@ const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0, isUnfinished: fa
 
 export function newReport(): DeliveryReport {
   const counts = { folded: 0, replayed: 0, restored: 0, commits: 0, refused: 0 };
-  return { ...counts, savedBytes: 0, quarantined: 0, late: 0, ...NOTHING };
+  const saved = { savedBytes: 0, savedEntries: 0, writeMs: 0, headMs: 0 };
+  return { ...counts, ...saved, quarantined: 0, late: 0, ...NOTHING };
 }

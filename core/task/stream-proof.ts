@@ -6,6 +6,7 @@
  * there or gone. It is asked at each start, before a task without a memory writes HEAD, after each restore, and before a batch
  * is answered while another owner recovers the slice. A shard that the stream no longer has contradicts nothing.
  */
+import { assert } from '../assert.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { StreamMismatchFault } from '../faults.ts';
 import type { RecordSource, ShardDirectory, SourceRead } from '../ports.ts';
@@ -26,7 +27,10 @@ export async function proveDelivered(
   const streamId = await shards.streamId();
   if (streamId !== head.streamId) throw otherStream(head, streamId);
   if (comparePositions(delivered, START) === 0) return null;
-  return source.readAfter(shardId, delivered, 1);
+  const answer = await source.readAfter(shardId, delivered, 1);
+  const isOfStream = answer.outcome !== 'records' || answer.origin === 'stream';
+  assert(isOfStream, 'only-the-stream-proves-itself');
+  return answer;
 }
 
 function otherStream({ sliceId, streamId }: Proved, found: string): StreamMismatchFault {

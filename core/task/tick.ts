@@ -5,10 +5,8 @@
  */
 import type { Head } from '../checkpoint/head.ts';
 import { RunCache } from '../checkpoint/run-cache.ts';
-import { mayHavePassed } from '../elapsed.ts';
 import { TransientFault } from '../faults.ts';
 import { REDRIVE_CACHE_BYTES_MAX, REDRIVE_ROUND_MS_MAX } from '../limits.ts';
-import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { FoldGuard } from './fold-guard.ts';
@@ -49,7 +47,7 @@ export class Tick {
     if (head.planHash !== this.#slice.planHash || head.status !== 'OPEN') return true;
     const { open, settled } = await readInbox(head, this.#parts.inbox);
     await forgetSettled(head, settled, this.#parts);
-    return open.length > 0 || this.#isUnsavedTooLong(head);
+    return open.length > 0 || this.#isDueFor(head);
   }
 
   /** One round, committed by itself. `losses`: races lost in a row, so many halvings of its time. */
@@ -57,7 +55,7 @@ export class Tick {
     const { inbox, quarantine, guard, committer, clock, blobs } = this.#parts;
     const { open } = await readInbox(memory.head, inbox);
     const requests = open.slice(0, REQUESTS_MAX);
-    if (requests.length > 0 && this.#isSaveDue(memory, report)) {
+    if (requests.length > 0 && this.#isSaveDue(memory, report, false)) {
       if ((await committer.commit(memory, report)) === 'lost') return 'lost';
     }
     const beganMs = clock.nowMs();
@@ -68,11 +66,8 @@ export class Tick {
       isOver: () => Math.abs(clock.nowMs() - beganMs) >= roundMs,
     };
     const { whole, hasFolded, isUnfinished } = await redriveRound(memory, requests, parts);
-    const isDue =
-      hasFolded ||
-      whole.some(({ redriven }) => redriven.length > 0) ||
-      this.#isSaveDue(memory, report);
-    if (isDue) {
+    const hasRedriven = hasFolded || whole.some(({ redriven }) => redriven.length > 0);
+    if (this.#isSaveDue(memory, report, hasRedriven)) {
       const requestsDone = whole.map(({ id }) => id);
       if ((await committer.commit(memory, report, { base: false, requestsDone })) === 'lost') {
         // What was delivered meanwhile folds before what comes back, in the next try as in any other memory.
@@ -98,19 +93,22 @@ export class Tick {
     }
   }
 
-  #isUnsavedTooLong(head: Head): boolean {
-    const { clock, knobs } = this.#parts;
-    const isSaved = comparePositions(head.cursor, head.delivered) >= 0;
-    return !isSaved && mayHavePassed(head.committedMs, knobs.unsavedAgeMsMax, clock.nowMs());
+  /** Whether a memory that replays up to `delivered` would have something to save. */
+  #isDueFor(head: Head): boolean {
+    const none = { unsavedBytes: 0, hasRedriven: false, hasCommitted: false };
+    const facts = { occasion: 'tick', head, position: head.delivered, ...none } as const;
+    return this.#parts.committer.due(facts) === 'checkpoint';
   }
 
-  /** What the memory holds is to be committed, whether or not anything is redriven. */
-  #isSaveDue({ head, state }: Memory, report: DeliveryReport): boolean {
-    return (
-      head.status === 'RECOVERING' ||
-      // A replay that was committed in chunks made HEAD look young; the rest is as old as what it began with.
-      (report.commits > 0 && comparePositions(state.position, head.cursor) > 0) ||
-      this.#isUnsavedTooLong(head)
-    );
+  #isSaveDue({ head, state }: Memory, report: DeliveryReport, hasRedriven: boolean): boolean {
+    const facts = {
+      occasion: 'tick',
+      head,
+      position: state.position,
+      unsavedBytes: state.uncommittedBytes(),
+      hasRedriven,
+      hasCommitted: report.commits > 0,
+    } as const;
+    return this.#parts.committer.due(facts) === 'checkpoint';
   }
 }

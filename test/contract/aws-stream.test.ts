@@ -158,6 +158,7 @@ describe.skipIf(program === null)(`kinesis-local${missing}`, () => {
     expect(await source.readAfter(shardId, START, 1)).toMatchObject({ reachedTip: false });
     expect(await source.readAfter(shardId, START, 9)).toEqual({
       outcome: 'records',
+      origin: 'stream',
       records: before,
       reachedTip: true,
     });
@@ -165,6 +166,7 @@ describe.skipIf(program === null)(`kinesis-local${missing}`, () => {
     for (const read of [source, source, connectKinesis(place).source]) {
       expect(await read.readAfter(shardId, end, 9)).toEqual({
         outcome: 'records',
+        origin: 'stream',
         records: [],
         reachedTip: true,
       });

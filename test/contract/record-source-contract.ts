@@ -34,6 +34,7 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
       const source = await world.connect();
       expect(await source.readAfter(world.shardIds[0], START, 10)).toEqual({
         outcome: 'records',
+        origin: 'stream',
         records: [],
         reachedTip: true,
       });
@@ -46,6 +47,7 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
       const appended = await world.append(shardId, [...datas, ...numbered(3)]);
       expect(await source.readAfter(shardId, START, 10)).toEqual({
         outcome: 'records',
+        origin: 'stream',
         records: appended,
         reachedTip: true,
       });
@@ -72,6 +74,7 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
       for (const [index, record] of records.entries()) {
         expect(await source.readAfter(shardId, positionOf(record), 100)).toEqual({
           outcome: 'records',
+          origin: 'stream',
           records: records.slice(index + 1),
           reachedTip: true,
         });
@@ -109,6 +112,7 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
       const later = await world.append(shardId, numbered(3, 2));
       expect(await source.readAfter(shardId, tip, 10)).toEqual({
         outcome: 'records',
+        origin: 'stream',
         records: later,
         reachedTip: true,
       });
@@ -144,6 +148,7 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
       await world.trim(shardId, nth(records, 2));
       expect(await source.readAfter(shardId, nth(records, 2), 10)).toEqual({
         outcome: 'records',
+        origin: 'stream',
         records: records.slice(3),
         reachedTip: true,
       });
@@ -161,6 +166,7 @@ export function recordSourceContract(contract: Contract<StreamWorld>): void {
       });
       expect(await source.readAfter(shardId, last, 10)).toEqual({
         outcome: 'records',
+        origin: 'stream',
         records: [],
         reachedTip: true,
       });

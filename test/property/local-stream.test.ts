@@ -151,6 +151,7 @@ async function expectReads(
     const expected = all.slice(from, from + limit);
     expect(read).toEqual({
       outcome: 'records',
+      origin: 'stream',
       reachedTip: from + expected.length === all.length,
       records: expected.map(({ position, arrivalMs, text }) => ({
         ...position,

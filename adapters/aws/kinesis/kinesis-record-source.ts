@@ -157,7 +157,8 @@ export class KinesisRecordSource implements RecordSource {
   /** There is no mark of where the pipeline begins in this shard. */
   async #readUnmarked(shardId: string): Promise<SourceRead> {
     const { first, reachedTip } = await this.readFirst(shardId);
-    if (first === null && !reachedTip) return { outcome: 'records', records: [], reachedTip };
+    if (first === null && !reachedTip)
+      return { outcome: 'records', origin: 'stream', records: [], reachedTip };
     return { outcome: 'trimmed', oldest: first === null ? null : positionOf(first) };
   }
 
@@ -176,7 +177,7 @@ export class KinesisRecordSource implements RecordSource {
         this.#warm.delete(eldest);
       }
     }
-    return { outcome: 'records', records, reachedTip };
+    return { outcome: 'records', origin: 'stream', records, reachedTip };
   }
 
   async #cursor(shardId: string, beginning: CursorBeginning): Promise<ShardCursor> {

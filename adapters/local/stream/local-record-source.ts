@@ -79,7 +79,7 @@ export class LocalRecordSource implements RecordSource, ShardDirectory {
     const records = log.read(ordinal, { countMax: limit, bytesMax: GET_RECORDS_BYTES_MAX });
     const reachedTip = ordinal + records.length === bounds.nextOrdinal;
     assert(reachedTip || records.length > 0, 'a-read-before-the-tip-brings-records');
-    return { outcome: 'records', records, reachedTip };
+    return { outcome: 'records', origin: 'stream', records, reachedTip };
   }
 
   #logOf(shardId: string): ShardLog {

@@ -39,6 +39,7 @@ describe('the local stream as a record source', () => {
     const { stream, source } = opened();
     expect(await source.readAfter(SHARD_0, START, 10)).toEqual({
       outcome: 'records',
+      origin: 'stream',
       records: [],
       reachedTip: true,
     });

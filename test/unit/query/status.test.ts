@@ -191,7 +191,7 @@ describe('the status', () => {
     await world.deliver(0, flight(1_000));
     const answers: RecordSource['readAfter'][] = [
       async () => ({ outcome: 'trimmed', oldest: null }),
-      async () => ({ outcome: 'records', records: [], reachedTip: false }),
+      async () => ({ outcome: 'records', origin: 'stream', records: [], reachedTip: false }),
       async () => {
         throw new TransientFault('throttled');
       },

@@ -188,7 +188,12 @@ describe('the answer of a view', () => {
     await world.openSlice(2);
     for (const readAfter of [
       busy,
-      async () => ({ outcome: 'records' as const, records: [], reachedTip: false }),
+      async () => ({
+        outcome: 'records' as const,
+        origin: 'stream' as const,
+        records: [],
+        reachedTip: false,
+      }),
     ]) {
       const answer = await answerOf(world.newQueries({ source: { readAfter } }), 'by_route');
       expect(answer).toMatchObject({ watermark: null, waiting: ['slice-000000000002'] });

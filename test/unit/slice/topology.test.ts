@@ -61,6 +61,7 @@ describe('shards of which nothing is folded', () => {
 
   const read = (records: number, reachedTip: boolean): SourceRead => ({
     outcome: 'records',
+    origin: 'stream',
     records: Array<StreamRecord>(records),
     reachedTip,
   });

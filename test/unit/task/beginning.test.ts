@@ -10,7 +10,7 @@ import {
   StreamMismatchFault,
   TransientFault,
 } from '../../../core/faults.ts';
-import type { CheckpointStore } from '../../../core/ports.ts';
+import type { CheckpointStore, SourceRead } from '../../../core/ports.ts';
 import { laterPlan, SHARD, SLICE } from '../../world/small-log.ts';
 import { begun, WHOLE } from './redrive-fixture.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
@@ -179,6 +179,19 @@ describe('a stream that is older than HEAD', () => {
     }
     expect(await world.head()).toEqual(before);
     await world.task().deliver(world.batch(18, 22), PLENTY);
+  });
+
+  it('is not proved by records that were read elsewhere', async () => {
+    const world = new TaskWorld(30);
+    await world.task().deliver(world.batch(0, 20), PLENTY);
+    const source = {
+      readAfter: async (...args: Parameters<typeof world.source.readAfter>) => {
+        const read = await world.source.readAfter(...args);
+        return { ...read, origin: 'archive' } as unknown as SourceRead;
+      },
+    };
+    const delivery = world.task({ source }).deliver(world.batch(20, 30), PLENTY);
+    await expect(delivery).rejects.toThrow('only-the-stream-proves-itself');
   });
 
   it('costs a restore that delivers no further read of the stream', async () => {

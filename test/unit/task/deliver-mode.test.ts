@@ -1,8 +1,5 @@
 /** Invocations that only answer for their batch: what they folded is in memory and in the stream, in no checkpoint yet. */
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
-import { UNSAVED_BYTES_MAX } from '../../../core/limits.ts';
-import { decideAnswer } from '../../../core/task/cadence.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
 const AGE_MS = 10_000;
@@ -13,32 +10,6 @@ async function begun(length = 60): Promise<TaskWorld> {
   await world.task().deliver(world.batch(0, 10), PLENTY);
   return world;
 }
-
-describe('what an invocation ends with', () => {
-  const knobs = { ...DEFAULT_KNOBS, unsavedAgeMsMax: AGE_MS };
-  const COMMITTED_MS = 1_000_000;
-  const at = (ageMs: number) => ({ committedMs: COMMITTED_MS, nowMs: COMMITTED_MS + ageMs });
-  const young = { ...at(AGE_MS - 1), unsavedBytes: 0, isRecovering: false };
-
-  it.each([
-    ['deliver', 'while all that is unsaved is young', {}],
-    ['checkpoint', 'once the last epoch is as old as may be', at(AGE_MS)],
-    ['checkpoint', 'where the clock was set back by as much', at(-AGE_MS)],
-    ['deliver', 'where another clock is a little behind', at(-5)],
-    ['deliver', 'below the bound of memory', { unsavedBytes: UNSAVED_BYTES_MAX - 1 }],
-    ['checkpoint', 'at the bound of memory', { unsavedBytes: UNSAVED_BYTES_MAX }],
-    ['checkpoint', 'in a recovery', { isRecovering: true }],
-  ] as const)('%s: %s', (decision, _, facts) => {
-    expect(decideAnswer({ ...young, ...facts }, knobs)).toBe(decision);
-  });
-
-  it.each([0, 1, -1, -30_000, -26 * 3_600_000, 26 * 3_600_000])(
-    'checkpoint: always, unless an age was allowed (%s ms since the last)',
-    (ageMs) => {
-      expect(decideAnswer({ ...young, ...at(ageMs) }, DEFAULT_KNOBS)).toBe('checkpoint');
-    },
-  );
-});
 
 describe('an invocation that only answers for its batch', () => {
   it('moves `delivered` in HEAD, and nothing else anywhere', async () => {

@@ -173,7 +173,7 @@ describe('the gap check and clocks', () => {
       const empty = overriding(source, {
         readAfter: async (shardId, after, limit) =>
           comparePositions(after, cursor) === 0 && limit === 1
-            ? { outcome: 'records', records: [], reachedTip }
+            ? { outcome: 'records', origin: 'stream', records: [], reachedTip }
             : source.readAfter(shardId, after, limit),
       });
       const delivery = world.task({ source: empty }).deliver(batchOf(world), PLENTY);

@@ -33,6 +33,9 @@ describe('a delivery', () => {
       quarantined: world.expectedCounts(20).quarantined,
       late: world.expectedCounts(20).late,
       savedBytes: (await world.head()).delta?.byteLength,
+      savedEntries: 20,
+      writeMs: 0,
+      headMs: 0,
       epoch: 1,
       isUnfinished: false,
     });
@@ -221,7 +224,12 @@ describe('a replay', () => {
     await world.task().deliver(world.records.slice(0, 10), PLENTY);
     await world.deliverOnly(20);
     const source: RecordSource = {
-      readAfter: async () => ({ outcome: 'records', records: [], reachedTip: false }),
+      readAfter: async () => ({
+        outcome: 'records',
+        origin: 'stream',
+        records: [],
+        reachedTip: false,
+      }),
     };
     const delivery = world.task({ source }).deliver([], PLENTY);
     await expect(delivery).rejects.toThrow(TransientFault);
@@ -248,7 +256,12 @@ describe('a replay', () => {
     await world.task().deliver(world.records.slice(0, 10), PLENTY);
     await world.deliverOnly(20);
     const source: RecordSource = {
-      readAfter: async () => ({ outcome: 'records', records: [], reachedTip: true }),
+      readAfter: async () => ({
+        outcome: 'records',
+        origin: 'stream',
+        records: [],
+        reachedTip: true,
+      }),
     };
     await expect(world.task({ source }).deliver([], PLENTY)).rejects.toThrow(ReplayGapFault);
   });
@@ -260,6 +273,7 @@ describe('a replay', () => {
     const source: RecordSource = {
       readAfter: async () => ({
         outcome: 'records',
+        origin: 'stream',
         records: world.records.slice(20),
         reachedTip: true,
       }),
