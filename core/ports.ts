@@ -4,8 +4,13 @@
  */
 import { type Position, sortablePosition } from './position.ts';
 
-/** One record of a shard's log, as a source brings it. `data` is the producer's bytes. */
+/**
+ * One record of a shard's log, as a source brings it. `data` is the producer's bytes. Of a Kinesis record that has several inside
+ * a source brings all, one after the other, or none.
+ */
 export interface StreamRecord extends Position {
+  /** The sub-sequence of the last record inside the same Kinesis record; absent: this is the only one. */
+  readonly lastSubSequence?: number;
   readonly partitionKey: string;
   /** When Kinesis took the record, in milliseconds since the epoch. */
   readonly arrivalMs: number;
@@ -123,8 +128,8 @@ export type SourceRead =
 /** The stream itself, by position: what a replay reads (GetRecords). */
 export interface RecordSource {
   /**
-   * Throws `StreamMismatchFault` for a position that is none of this stream's: it lies after the newest record, or another
-   * record is where it should be. A position that was trimmed is not told from others of its time.
+   * At most `limit` Kinesis records behind that of `after`, each with all that is inside. Throws `StreamMismatchFault` for a
+   * position that is none of this stream's: it lies after the newest record, or another record is where it should be. A position that was trimmed is not told from others of its time.
    */
   readAfter(shardId: string, after: Position, limit: number): Promise<SourceRead>;
 }

@@ -1,11 +1,15 @@
 /**
  * Positions in one shard's log: (sequence number, sub-sequence). Sequence numbers are decimal strings without leading
  * zeros, so that a longer one is a larger one; they are never compared across shards, and never as numbers.
+ *
+ * A memory holds all of a Kinesis record or nothing of it. So whether a record is new, and how far a slice is, follows from
+ * sequence numbers alone, whatever the code that folded the record before has seen inside it. The sub-sequence names one of the
+ * records inside, and orders them.
  */
 import { assert } from './assert.ts';
 import { SEQUENCE_NUMBER_DIGITS_MAX } from './limits.ts';
 
-/** The place of one record in its shard's log. `subSequence` counts within a KPL aggregate, otherwise it is 0. */
+/** The place of one record in its shard's log. `subSequence` counts within a KPL aggregate from 0, otherwise it is 0. */
 export interface Position {
   readonly sequenceNumber: string;
   readonly subSequence: number;
@@ -37,14 +41,17 @@ export function compareSequenceNumbers(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Orders positions of one shard. */
+/** Orders positions of one shard, those inside one Kinesis record as one: what a memory has folded, and what is new to it. */
 export function comparePositions(a: Position, b: Position): number {
-  return (
-    compareSequenceNumbers(a.sequenceNumber, b.sequenceNumber) || a.subSequence - b.subSequence
-  );
+  return compareSequenceNumbers(a.sequenceNumber, b.sequenceNumber);
 }
 
-/** How many of a log's positions, which ascend, lie at or before `position`. */
+/** Orders records of one shard, those inside one Kinesis record too. */
+export function compareRecords(a: Position, b: Position): number {
+  return comparePositions(a, b) || a.subSequence - b.subSequence;
+}
+
+/** How many of a log's records, which ascend, lie at or before `position`: all inside one Kinesis record, or none. */
 export function countUpTo(log: readonly Position[], position: Position): number {
   let low = 0;
   let high = log.length;

@@ -183,7 +183,7 @@ export class DevRuntime {
     const unsaved = await this.#heads.unsavedCount();
     const { ordinal } = await this.#activate(plan);
     const heads = await this.#heads.open(ordinal, plan.hash);
-    this.#restoredRecords = heads.reduce((sum, { digest }) => sum + digest.count, 0);
+    this.#restoredRecords = heads.reduce((sum, { recordCount }) => sum + recordCount, 0);
     this.#mapping = this.#mapStream(
       new Map(heads.map(({ shardId, delivered }) => [shardId, delivered])),
     );

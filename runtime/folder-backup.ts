@@ -168,7 +168,7 @@ async function check(target: string): Promise<number> {
     const plan = parsed?.ok ? parsed.plan : null;
     const heads = (await ports.heads.listHeads()).map(parseHead);
     for (const head of heads) await checkSlice(head, plan, ports);
-    return heads.reduce((sum, { digest }) => sum + digest.count, 0);
+    return heads.reduce((sum, { recordCount }) => sum + recordCount, 0);
   } finally {
     ports.close();
   }

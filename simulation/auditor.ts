@@ -23,6 +23,7 @@ import {
   rowId,
   type ShardRecount,
 } from './recount.ts';
+import { DigestRecount, type RecountedDigest } from './recount-digest.ts';
 import { brokenRetention } from './retention-check.ts';
 import { recordsUpTo, type SimShard, type SimStream } from './sim-stream.ts';
 
@@ -56,6 +57,7 @@ export class Auditor {
   readonly #lastWrites = new Map<string, { readonly before: Head | null; readonly head: Head }>();
   readonly #owners = new Map<string, string>();
   readonly #recounts = new Map<string, ShardRecount>();
+  #digests = new DigestRecount();
   #written = 0;
   #audited = 0;
 
@@ -99,7 +101,7 @@ export class Auditor {
   standing(): string {
     const texts = this.#stream.shards.map(({ id, log }) => {
       const head = this.head(id);
-      return `${id} has ${head?.digest.count ?? 0} of ${log.length} records at epoch ${head?.epoch ?? 0}`;
+      return `${id} has ${head?.recordCount ?? 0} of ${log.length} records at epoch ${head?.epoch ?? 0}`;
     });
     return texts.join('; ');
   }
@@ -149,6 +151,7 @@ export class Auditor {
     this.#heads.clear();
     this.#lastWrites.clear();
     this.#recounts.clear();
+    this.#digests = new DigestRecount();
   }
 
   /** The mapping was told that all up to `last` is done. */
@@ -166,6 +169,12 @@ export class Auditor {
   /** What a HEAD's epoch must hold. */
   recountAt(head: Head): ShardRecount {
     return this.#recount(head.shardId, head.cursor, this.#lineage.of(head));
+  }
+
+  /** Of what a slice at `cursor` has folded. */
+  digestAt(shardId: string, cursor: Position): RecountedDigest {
+    const shard = this.#stream.shard(shardId);
+    return this.#digests.at(shardId, shard.log, recordsUpTo(shard, cursor));
   }
 
   /** As `recountAt`, of an epoch that only its number is known of. */
@@ -258,7 +267,12 @@ export class Auditor {
     const at = shard.log[count - 1] ?? START;
     if (comparePositions(at, head.cursor) !== 0) return 'the cursor is no record of the shard';
     const recount = this.recountAt(head);
-    if (head.digest.count !== count) return `${head.digest.count} records, expected ${count}`;
+    const [found, sum] = [
+      digestText(head.digest.value()),
+      digestText(this.digestAt(head.shardId, at)),
+    ];
+    if (found !== sum) return `digest ${found}, expected ${sum}`;
+    if (head.recordCount !== count) return `${head.recordCount} records, expected ${count}`;
     if (head.watermarkMs !== recount.watermarkMs) {
       return `watermark ${head.watermarkMs}, expected ${recount.watermarkMs}`;
     }
@@ -302,6 +316,10 @@ export class Auditor {
       }),
     );
   }
+}
+
+function digestText({ count, sum }: RecountedDigest): string {
+  return `${sum} of ${count} records`;
 }
 
 /** `head` answers for more than `before` did, and nothing else. */

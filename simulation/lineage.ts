@@ -102,7 +102,7 @@ export class Lineage {
     if (redriven.length === 0 && condemned.size === 0 && !isChange) return before;
     const span = {
       plan,
-      afterCount: before.plans.length === 0 ? 0 : head.digest.count,
+      afterCount: before.plans.length === 0 ? 0 : head.recordCount,
       redrivenBefore: before.redriven.length,
     };
     const all = {
@@ -140,7 +140,7 @@ export class Lineage {
         const position = positionOfId(record);
         if (isDone && harms[index] !== null) continue;
         if (mayRefuse && !cameBack(position, ledger)) continue;
-        redriven.push({ afterCount: head.digest.count, ...position });
+        redriven.push({ afterCount: head.recordCount, ...position });
       }
     }
     return redriven;

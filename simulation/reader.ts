@@ -19,6 +19,7 @@ import { drawQuestion, EVERYTHING, type Question } from './question.ts';
 import type { Random } from './random.ts';
 import { combinationsOf, differenceOfAnswer, waitingOf } from './reader-check.ts';
 import { recordId } from './recount.ts';
+import { hexOf } from './recount-digest.ts';
 import { calendarOf, windowAt } from './recount-time.ts';
 import type { SimStream } from './sim-stream.ts';
 
@@ -234,6 +235,7 @@ export class Reader {
     if (status === null) return null;
     this.#answers++;
     if (!this.#deps.checks) return status;
+    this.#checkDigest(status);
     for (const { id, shardId, timeline, epoch, cursor, records } of status.slices) {
       const position = { sequenceNumber: cursor, subSequence: 0 };
       const named = { sliceId: id, shardId, timeline, epoch, cursor: position };
@@ -249,6 +251,17 @@ export class Reader {
       this.#cursors.set(id, { timeline, cursor: position });
     }
     return status;
+  }
+
+  /** All slices together have read exactly what their shards' logs hold up to their cursors. */
+  #checkDigest({ slices, digest, kinesisRecords }: PipelineStatus): void {
+    const parts = slices.map(({ shardId, cursor }) =>
+      this.#deps.auditor.digestAt(shardId, { sequenceNumber: cursor, subSequence: 0 }),
+    );
+    const count = parts.reduce((all, part) => all + part.count, 0);
+    const sum = hexOf(parts.reduce((all, part) => all + BigInt(`0x${part.sum}`), 0n));
+    if (digest === sum && kinesisRecords === count) return;
+    this.#wrong(`status: digest ${digest} of ${kinesisRecords}, expected ${sum} of ${count}`);
   }
 
   async askQuarantine(): Promise<boolean> {

@@ -10,7 +10,7 @@ import { openEnvelope, sealEnvelope } from '../../core/checkpoint/envelope.ts';
 import { crc32c } from '../../core/crc32c.ts';
 import { CorruptStateFault } from '../../core/faults.ts';
 import type { StreamRecord } from '../../core/ports.ts';
-import { comparePositions } from '../../core/position.ts';
+import { compareRecords } from '../../core/position.ts';
 import { decodePosition, encodePosition } from '../../core/state/state-change.ts';
 
 export interface ObjectRecord extends StreamRecord {
@@ -31,7 +31,7 @@ export interface EncodedObject {
 }
 
 export function encodeQuarantineObject(records: readonly ObjectRecord[]): EncodedObject {
-  const sorted = [...records].sort(comparePositions);
+  const sorted = [...records].sort(compareRecords);
   const meta = sealEnvelope('TMQN', (writer) => {
     writer.varint(sorted.length);
     for (const record of sorted) {

@@ -4,7 +4,13 @@
 import { assert } from '../../core/assert.ts';
 import { StreamMismatchFault } from '../../core/faults.ts';
 import type { RecordSource, SourceRead, StreamRecord } from '../../core/ports.ts';
-import { comparePositions, countUpTo, type Position, START } from '../../core/position.ts';
+import {
+  comparePositions,
+  compareRecords,
+  countUpTo,
+  type Position,
+  START,
+} from '../../core/position.ts';
 import { copyBytes } from './stored-copy.ts';
 
 interface ShardLog {
@@ -25,7 +31,7 @@ export class MemoryRecordSource implements RecordSource {
       this.#logs.set(shardId, log);
     }
     const end = log.records.at(-1) ?? log.trimmedTo;
-    assert(comparePositions(record, end) > 0, 'a-log-grows-at-its-end', () => shardId);
+    assert(compareRecords(record, end) > 0, 'a-log-grows-at-its-end', () => shardId);
     log.records.push(copyRecord(record));
   }
 
@@ -63,7 +69,7 @@ export class MemoryRecordSource implements RecordSource {
     const start = countUpTo(log.records, after);
     const at = log.records[start - 1] ?? log.trimmedTo;
     if (at.sequenceNumber !== after.sequenceNumber) throw mismatch(shardId, after);
-    const records = log.records.slice(start, start + limit).map(copyRecord);
+    const records = log.records.slice(start, endOfRead(log.records, start, limit)).map(copyRecord);
     return {
       outcome: 'records',
       origin: 'stream',
@@ -71,6 +77,16 @@ export class MemoryRecordSource implements RecordSource {
       reachedTip: start + records.length === log.records.length,
     };
   }
+}
+
+/** Behind the first `limit` Kinesis records from `start` on, each with all that is inside. */
+function endOfRead(records: readonly StreamRecord[], start: number, limit: number): number {
+  let end = start;
+  for (let kinesisCount = 0; end < records.length; end++) {
+    const begins = records[end]?.sequenceNumber !== records[end - 1]?.sequenceNumber;
+    if (begins && kinesisCount++ === limit) break;
+  }
+  return end;
 }
 
 function mismatch(shardId: string, { sequenceNumber }: Position): StreamMismatchFault {

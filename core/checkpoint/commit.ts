@@ -98,6 +98,7 @@ export async function commit(
 ): Promise<CommitOutcome> {
   const { head, state, chain } = basis;
   const { plan } = state.image;
+  assert(state.isWhole, 'a-commit-falls-between-kinesis-records');
   const nowMs = ports.clock.nowMs();
   const name: EpochName = {
     timeline: head.timeline,

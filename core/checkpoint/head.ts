@@ -10,7 +10,13 @@ import { HEAD_BYTES_MAX } from '../limits.ts';
 import type { HashRange, HeadItem } from '../ports.ts';
 import { comparePositions, type Position, sortablePosition } from '../position.ts';
 import { type SliceStatus, sliceIdOf } from '../slice/topology.ts';
-import { decodeCounts, encodeCounts, type RecordCounts, totalRecords } from '../state/counters.ts';
+import {
+  decodeCounts,
+  encodeCounts,
+  holdRecords,
+  type RecordCounts,
+  totalRecords,
+} from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 import { checkedPosition, type FoldProgress } from '../state/state-change.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
@@ -71,7 +77,10 @@ export interface Head {
    */
   readonly closesGap: boolean;
   readonly watermarkMs: number;
+  /** Of the Kinesis records. */
   readonly digest: Digest;
+  /** See `FoldProgress`: those inside Kinesis records. */
+  readonly recordCount: number;
   readonly counts: Readonly<RecordCounts>;
   /** See `FoldProgress`. */
   readonly partlyQuarantined: number;
@@ -126,6 +135,7 @@ export type Standing = Pick<
   | 'cursor'
   | 'watermarkMs'
   | 'digest'
+  | 'recordCount'
   | 'counts'
   | 'partlyQuarantined'
   | 'partlyDropped'
@@ -136,6 +146,7 @@ export function standingOf({
   position,
   watermarkMs,
   digest,
+  recordCount,
   counts,
   partlyQuarantined,
   partlyDropped,
@@ -145,6 +156,7 @@ export function standingOf({
     cursor: position,
     watermarkMs,
     digest: digest.copy(),
+    recordCount,
     counts: { ...counts },
     partlyQuarantined,
     partlyDropped,
@@ -159,7 +171,16 @@ function assertHead(head: Head): void {
     'cursor-is-at-most-delivered',
     () => `${head.cursor.sequenceNumber} > ${head.delivered.sequenceNumber}`,
   );
-  assert(totalRecords(head.counts) === head.digest.count, 'each-record-has-one-class');
+  assert(
+    totalRecords(head.counts) === head.recordCount,
+    'each-record-has-one-class',
+    () => `${totalRecords(head.counts)} of ${head.recordCount}`,
+  );
+  assert(
+    holdRecords(head.digest.count, head.recordCount),
+    'each-kinesis-record-holds-a-record',
+    () => `${head.recordCount} in ${head.digest.count}`,
+  );
   assert(
     head.partlyQuarantined <= head.counts.folded,
     'what-is-quarantined-in-part-is-folded',
@@ -217,6 +238,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   writer.u8(head.closesGap ? 1 : 0);
   writer.f64(head.watermarkMs);
   head.digest.encode(writer);
+  writer.varint(head.recordCount);
   encodeCounts(head.counts, writer);
   writer.varint(head.partlyQuarantined);
   writer.varint(head.partlyDropped);
@@ -261,6 +283,7 @@ function decodeHead(reader: ByteReader): Head {
     closesGap: reader.flag(),
     watermarkMs: reader.f64(),
     digest: Digest.decode(reader),
+    recordCount: reader.varint(),
     counts: decodeCounts(reader),
     partlyQuarantined: reader.varint(),
     partlyDropped: reader.varint(),

@@ -5,7 +5,7 @@
 import { assert } from '../assert.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { comparePositions, type Position, START } from '../position.ts';
+import { compareRecords, type Position, START } from '../position.ts';
 import { totalRecords } from '../state/counters.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
@@ -198,10 +198,11 @@ export function applyDelta(image: SliceImage, delta: Delta): QuarantineEntry[] {
 export function agreesWith(head: Head, checkpoint: Checkpoint): boolean {
   const { progress } = checkpoint.image;
   return (
-    comparePositions(progress.position, head.cursor) === 0 &&
+    compareRecords(progress.position, head.cursor) === 0 &&
     progress.digest.equals(head.digest) &&
     progress.watermarkMs === head.watermarkMs &&
-    totalRecords(progress.counts) === progress.digest.count &&
+    progress.recordCount === head.recordCount &&
+    totalRecords(progress.counts) === progress.recordCount &&
     (head.planHash !== checkpoint.image.plan.hash ||
       checkpoint.image.entryCount === head.entryCount)
   );
@@ -214,7 +215,7 @@ function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
     const found = progress.digest.value();
     const expected = head.digest.value();
     throw new CorruptStateFault(
-      `what is stored for epoch ${epoch} of ${sliceId} does not add up to HEAD: digest ${found.sum} of ${found.count} records and ${checkpoint.image.entryCount} entries, expected ${expected.sum} of ${expected.count} and ${head.entryCount}`,
+      `what is stored for epoch ${epoch} of ${sliceId} does not add up to HEAD: digest ${found.sum} of ${found.count} Kinesis records with ${progress.recordCount} records and ${checkpoint.image.entryCount} entries, expected ${expected.sum} of ${expected.count} with ${head.recordCount} and ${head.entryCount}`,
     );
   }
   assert(checkpoint.chain.length > 0, 'a-checkpoint-has-a-delta');

@@ -17,7 +17,7 @@
 import { assert } from '../assert.ts';
 import { beginningNow } from '../elapsed.ts';
 import type { Knobs } from '../knobs.ts';
-import { comparePositions, type Position, START } from '../position.ts';
+import { comparePositions, compareRecords, type Position, START } from '../position.ts';
 import { noRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 import type { Head, PreviousPlan, Standing } from './head.ts';
@@ -44,6 +44,7 @@ export function firstHead(
     closesGap: false,
     watermarkMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
+    recordCount: 0,
     counts: noRecords(),
     partlyQuarantined: 0,
     partlyDropped: 0,
@@ -214,6 +215,10 @@ export function assertSuccession(before: Head, after: Head): void {
   assert(comparePositions(after.delivered, before.delivered) >= 0, 'delivered-never-goes-back');
   const isMoved = comparePositions(after.delivered, before.delivered) > 0;
   assert(isMoved || after.closesGap === before.closesGap, 'a-gap-is-marked-with-delivered');
+  assert(
+    isMoved || compareRecords(after.delivered, before.delivered) === 0,
+    'positions-move-by-kinesis-records',
+  );
   assert(after.epoch === before.epoch || after.epoch === before.epoch + 1, 'epochs-are-dense');
   assert(
     after.timeline === before.timeline || after.timeline === before.timeline + 1,
@@ -224,8 +229,16 @@ export function assertSuccession(before: Head, after: Head): void {
   assert(after.planOrdinal >= before.planOrdinal, 'plan-ordinals-only-grow');
   assert(after.nonce !== before.nonce, 'each-write-has-its-nonce');
   if (after.timeline !== before.timeline) return;
-  assert(comparePositions(after.cursor, before.cursor) >= 0, 'cursor-never-goes-back');
-  assert(after.digest.count >= before.digest.count, 'digest-only-grows');
+  const cursorMoved = comparePositions(after.cursor, before.cursor);
+  assert(cursorMoved >= 0, 'cursor-never-goes-back');
+  assert(
+    cursorMoved > 0 || compareRecords(after.cursor, before.cursor) === 0,
+    'positions-move-by-kinesis-records',
+  );
+  assert(
+    after.digest.count >= before.digest.count && after.recordCount >= before.recordCount,
+    'digest-only-grows',
+  );
   assert(after.watermarkMs >= before.watermarkMs, 'watermark-only-grows');
 }
 

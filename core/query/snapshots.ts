@@ -82,7 +82,7 @@ export class Snapshots {
     const listing = await this.#idleShards.list();
     const slices = await this.#follow(heads);
     const folded = slices.map(({ head, checkpoint }) => {
-      return { shardId: head.shardId, recordCount: checkpoint.image.progress.digest.count };
+      return { shardId: head.shardId, recordCount: checkpoint.image.progress.recordCount };
     });
     // Now, not a moment ago: a record that a producer was answered for meanwhile may be of a window that was called closed.
     const { waits: waiting, unopened, fault } = await this.#idleShards.judge(folded, listing, 0);
@@ -204,8 +204,8 @@ function snapshotOf(
 ): Snapshot {
   const parts = inTokenOrder(loaded.map((part) => ({ ...part, sliceId: part.pinned.sliceId })));
   const facts = parts.map(({ sliceId, pinned: { status, waits }, checkpoint }): SliceFacts => {
-    const { watermarkMs, digest } = checkpoint.image.progress;
-    return { sliceId, status, waits, watermarkMs, recordCount: digest.count };
+    const { watermarkMs, recordCount } = checkpoint.image.progress;
+    return { sliceId, status, waits, watermarkMs, recordCount };
   });
   return {
     ...standingOf(facts, isListed),

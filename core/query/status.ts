@@ -22,7 +22,7 @@ import {
   sliceIdOf,
   standingOf,
 } from '../slice/topology.ts';
-import { addCounts, noRecords, type RecordCounts, totalRecords } from '../state/counters.ts';
+import { addCounts, noRecords, type RecordCounts } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
@@ -31,7 +31,7 @@ import type { IdleShards } from './idle-shards.ts';
 export interface PipelineStatus {
   readonly pipeline: string;
   readonly plan: { readonly ordinal: number; readonly hash: string };
-  /** What became of each record: it counts in one of these. */
+  /** What became of each record, those inside a Kinesis record too: it counts in one of these. */
   readonly records: Readonly<RecordCounts>;
   /** Of the folded ones: how many were quarantined too, as late for some views while others took them; purged ones too. */
   readonly partlyQuarantined: number;
@@ -39,6 +39,9 @@ export interface PipelineStatus {
   readonly partlyDropped: number;
   /** Of the folded ones: how many came so late that their ids were kept no more. Sent before, they count twice. */
   readonly pastDedupe: number;
+  /** Records of the stream, each once however many are inside it. */
+  readonly kinesisRecords: number;
+  /** Of them: 16 hex digits, the same for the same shards and sequence numbers. */
   readonly digest: string;
   /** The pipeline's: times of answers are written in it, and times without offset are read in it. */
   readonly zone: string;
@@ -72,8 +75,10 @@ export interface SliceStanding {
   readonly cursor: string;
   readonly delivered: string;
   readonly watermark: string | null;
-  /** Consumed, whatever became of them. */
+  /** Consumed, whatever became of them: each of those inside a Kinesis record. */
   readonly records: number;
+  /** The Kinesis records that they were in: the digest is of these. */
+  readonly kinesisRecords: number;
   /**
    * Since the oldest record arrived that no checkpoint holds; 0 if all are held, and only then. Null if that is not known:
    * the stream no longer has the shard or the records that follow, or it is not the stream that the slice was folded from, or it does
@@ -120,6 +125,7 @@ export async function pipelineStatus(
     partlyQuarantined: sumOf(heads, 'partlyQuarantined'),
     partlyDropped: sumOf(heads, 'partlyDropped'),
     pastDedupe: sumOf(heads, 'pastDedupe'),
+    kinesisRecords: digest.count,
     digest: digest.value().sum,
     zone: plan.zone,
     watermark: isoOf(watermarkMs, zone),
@@ -139,14 +145,13 @@ interface JudgedSlices extends SlicesStanding {
 
 async function judged(heads: readonly Head[], idleShards: IdleShards): Promise<JudgedSlices> {
   const listing = await idleShards.list();
-  const slices = heads.map(({ shardId, digest }) => ({ shardId, recordCount: digest.count }));
+  const slices = heads.map(({ shardId, recordCount }) => ({ shardId, recordCount }));
   // A status claims nothing of windows, so what was seen lately will do: each question reading the shards would leave too few reads
   // to the mapping.
   const judgement = await idleShards.judge(slices, listing, SHARD_LIST_AGE_MS_MAX);
   const { waits, unopened, fault } = judgement;
   const isListed = listing.shardIds !== null;
-  const opened = heads.map(({ shardId, sliceId, status, watermarkMs, digest }) => {
-    const recordCount = digest.count;
+  const opened = heads.map(({ shardId, sliceId, status, watermarkMs, recordCount }) => {
     return { sliceId, status, watermarkMs, recordCount, waits: waits.has(shardId) };
   });
   const others = unopened.map((shardId) => {
@@ -207,7 +212,8 @@ function standing(head: Head, zone: Zone, behindThen: Behind, nowMs: number): Sl
     cursor: head.cursor.sequenceNumber,
     delivered: head.delivered.sequenceNumber,
     watermark: isoOf(head.watermarkMs, zone),
-    records: totalRecords(head.counts),
+    records: head.recordCount,
+    kinesisRecords: head.digest.count,
     ...behindThen,
     checkpointAgeMs: head.committedMs === 0 ? null : ageToShow(head.committedMs, nowMs),
     entries: head.entryCount,

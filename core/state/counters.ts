@@ -1,6 +1,6 @@
 /**
- * What became of each consumed record: every record is counted in exactly one class, so that the classes add up to the
- * digest's count.
+ * What became of each consumed record, those inside a Kinesis record too: every record is counted in exactly one class, so that
+ * the classes add up to the count of records, which is kept apart.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 
@@ -41,6 +41,11 @@ export function addCounts(counts: RecordCounts, more: Readonly<RecordCounts>): v
 
 export function totalRecords(counts: Readonly<RecordCounts>): number {
   return CLASSES.reduce((sum, name) => sum + counts[name], 0);
+}
+
+/** True if so many Kinesis records may hold so many records: each holds one at least. */
+export function holdRecords(kinesisCount: number, recordCount: number): boolean {
+  return kinesisCount <= recordCount && kinesisCount > 0 === recordCount > 0;
 }
 
 export function encodeCounts(counts: Readonly<RecordCounts>, writer: ByteWriter): void {

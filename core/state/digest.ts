@@ -1,18 +1,17 @@
 /**
- * An order-independent digest of the records that a fold consumed: the sum modulo 2^64 of a hash of (shard, sequence
- * number, sub-sequence), with their count. Two folds consumed the same records if both agree (but for 2^-64).
+ * An order-independent digest of the Kinesis records that a fold consumed: the sum modulo 2^64 of a hash of (shard, sequence
+ * number), with their count. Each counts once, however many records are inside it, so that an archive of the stream's
+ * records as they are has the same digest. Two folds consumed the same records if both agree (but for 2^-64).
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import { hashText } from '../hash.ts';
-import type { Position } from '../position.ts';
+import { hashText, hashWords } from '../hash.ts';
+import { SEQUENCE_NUMBER_DIGITS_MAX } from '../limits.ts';
 
 export interface DigestValue {
   readonly count: number;
   /** 16 hex digits. */
   readonly sum: string;
 }
-
-const words = new Uint32Array(4);
 
 export class Digest {
   count: number;
@@ -25,14 +24,10 @@ export class Digest {
     this.#high = high;
   }
 
-  /** Takes in one record; `shardSeed` is `digestSeed` of its shard. */
-  add(position: Position, shardSeed: number): void {
-    hashText(
-      position.sequenceNumber,
-      words,
-      shardSeed ^ Math.imul(position.subSequence, 0x9e3779b1),
-    );
-    this.#addWords(words[0] as number, words[1] as number);
+  /** Takes in one Kinesis record of the shard that `hash` is of. */
+  add(sequenceNumber: string, hash: SequenceHash): void {
+    const [low, high] = hash.of(sequenceNumber) as unknown as [number, number];
+    this.#addWords(low, high);
     this.count++;
   }
 
@@ -72,9 +67,58 @@ export class Digest {
   }
 }
 
-/** What tells the records of one shard from those of another. */
-export function digestSeed(shardId: string): number {
-  const seed = new Uint32Array(4);
-  hashText(shardId, seed);
-  return seed[0] as number;
+const DIGITS_A_WORD = 8;
+const SHARD_WORDS = 4;
+const NUMBER_WORDS = SEQUENCE_NUMBER_DIGITS_MAX / DIGITS_A_WORD;
+const BYTE_LENGTH = (SHARD_WORDS + NUMBER_WORDS) * 4;
+const ZERO = '0'.charCodeAt(0);
+
+/**
+ * The hash of a shard's sequence numbers: of the hash of the shard's name (16 bytes) and the number as 56 decimal digits, two
+ * a byte (28 bytes).
+ */
+export class SequenceHash {
+  /** The last word is of no byte. */
+  readonly #words = new Uint32Array(SHARD_WORDS + NUMBER_WORDS + 1);
+  readonly #hash = new Uint32Array(4);
+
+  constructor(shardId: string) {
+    hashText(shardId, this.#words);
+  }
+
+  /** The words 0 (low) and 1 (high) are what a digest sums: valid until the next call. */
+  of(sequenceNumber: string): Uint32Array {
+    const words = this.#words;
+    let end = sequenceNumber.length;
+    for (let index = SHARD_WORDS + NUMBER_WORDS - 1; index >= SHARD_WORDS; index--) {
+      words[index] = packedDigits(sequenceNumber, end);
+      end -= DIGITS_A_WORD;
+    }
+    hashWords(words, BYTE_LENGTH, this.#hash);
+    return this.#hash;
+  }
+}
+
+/** The eight digits before `end`, zeros where there are none: two a byte, the first byte lowest, its first digit in the high half. */
+function packedDigits(text: string, end: number): number {
+  const start = end - DIGITS_A_WORD;
+  if (start >= 0) {
+    return (
+      (digitAt(text, start) << 4) |
+      digitAt(text, start + 1) |
+      (digitAt(text, start + 2) << 12) |
+      (digitAt(text, start + 3) << 8) |
+      (digitAt(text, start + 4) << 20) |
+      (digitAt(text, start + 5) << 16) |
+      (digitAt(text, start + 6) << 28) |
+      (digitAt(text, start + 7) << 24)
+    );
+  }
+  return end <= 0
+    ? 0
+    : packedDigits(text.slice(0, end).padStart(DIGITS_A_WORD, '0'), DIGITS_A_WORD);
+}
+
+function digitAt(text: string, index: number): number {
+  return text.charCodeAt(index) - ZERO;
 }

@@ -51,6 +51,11 @@ export class SliceState {
     return this.#since.progress.position;
   }
 
+  /** The position is the last of its Kinesis record: a commit may fall here. */
+  get isWhole(): boolean {
+    return !this.#since.isInside;
+  }
+
   get progress(): Uncommitted['progress'] {
     return this.#since.progress;
   }

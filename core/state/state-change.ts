@@ -1,14 +1,14 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · shard time · arrivals · time hash · digest · counts · late drops · partly quarantined · partly dropped · past dedupe ·
+ *   position · watermark · newest time · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
  *   views · entries of
  *   each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend. In a base entries
  * ascend by key, so the same state has the same bytes, however it came about; in a delta they stand as they were touched.
- * Position, digest and counts are totals since the slice began.
+ * Position, digest, records and counts are totals since the slice began.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { formatFieldPath } from '../definition/field-path.ts';
@@ -47,6 +47,8 @@ export interface FoldProgress {
   /** Records that arrived later than this had their times read as they are now. −Infinity: all had. */
   otherTimesUntilMs: number;
   digest: Digest;
+  /** Records that were judged, each of those inside a Kinesis record: as many as `counts` has. The digest counts Kinesis records. */
+  recordCount: number;
   counts: RecordCounts;
   /** How often a view dropped a record as late, whether or not other views took it. */
   lateDrops: number;
@@ -200,6 +202,7 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   writer.hex(progress.timeHash);
   writer.f64(progress.otherTimesUntilMs);
   progress.digest.encode(writer);
+  writer.varint(progress.recordCount);
   encodeCounts(progress.counts, writer);
   writer.varint(progress.lateDrops);
   writer.varint(progress.partlyQuarantined);
@@ -217,6 +220,7 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     timeHash: reader.hex(TIME_HASH_BYTES),
     otherTimesUntilMs: reader.f64(),
     digest: Digest.decode(reader),
+    recordCount: reader.varint(),
     counts: decodeCounts(reader),
     lateDrops: reader.varint(),
     partlyQuarantined: reader.varint(),
@@ -302,6 +306,7 @@ export function noProgress(plan: Plan): FoldProgress {
     timeHash: timeHash(plan),
     otherTimesUntilMs: Number.NEGATIVE_INFINITY,
     digest: new Digest(),
+    recordCount: 0,
     counts: noRecords(),
     lateDrops: 0,
     partlyQuarantined: 0,

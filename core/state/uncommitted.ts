@@ -13,6 +13,9 @@ export class Uncommitted {
   readonly dedupeIds = new DedupeIds();
   readonly quarantined: QuarantineEntry[] = [];
   progress: FoldProgress;
+  /** The position is not the last of its Kinesis record: what follows is inside the same one, up to `lastSubSequence`. */
+  isInside = false;
+  lastSubSequence = 0;
 
   constructor(image: SliceImage) {
     this.late = image.views.map((view) => new ViewTable(view));
@@ -25,6 +28,7 @@ export class Uncommitted {
     this.dedupeIds.clear();
     this.quarantined.length = 0;
     this.progress = copyProgress(image.progress);
+    this.isInside = false;
   }
 
   heapBytes(): number {

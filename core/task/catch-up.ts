@@ -155,7 +155,7 @@ export class CatchUp {
       }
       const left = ahead.length - folded;
       await guard.begin(state.position, left);
-      const upTo = folded + Math.min(left, guard.chunkRecords ?? left);
+      const upTo = endOfKinesisRecord(ahead, folded + Math.min(left, guard.chunkRecords ?? left));
       for (const record of ahead.slice(folded, upTo)) {
         guard.fold(record, state);
         memory.arrivalMs = record.arrivalMs;
@@ -167,6 +167,14 @@ export class CatchUp {
     if (ahead.length > 0) this.assertFits(memory.head.sliceId, state.heapBytes());
     return 'done';
   }
+}
+
+/** Where a chunk that is to end at `end` does end: behind the last record inside the same Kinesis record. */
+function endOfKinesisRecord(records: readonly StreamRecord[], end: number): number {
+  const { sequenceNumber } = records[end - 1] as StreamRecord;
+  let whole = end;
+  while (records[whole]?.sequenceNumber === sequenceNumber) whole++;
+  return whole;
 }
 
 function tooLarge(sliceId: string, bytes: number, bytesMax: number): StateTooLargeFault {

@@ -48,6 +48,7 @@ export class Committer {
     // The owner of a recovery would answer for records, and leave the slice as far behind as it was.
     assert(!isRecovering(head), 'an-owner-brings-its-recovery-forward');
     if (due === 'nothing') return 'done';
+    assert(state.isWhole, 'a-commit-falls-between-kinesis-records');
     const nonce = this.#ports.nonces.nonce();
     const after = await this.#write(head, delivering(head, position, arrivalMs, nonce));
     if (after === null) return 'lost';

@@ -41,7 +41,7 @@ export class FoldGuard {
   /** By position: each of a batch's is quarantined at its own second try. */
   readonly #failed = new Map<string, FailedRecord>();
   #condemnsNext = false;
-  /** The position that was condemned last. */
+  /** The Kinesis record that was condemned last: which of the records inside kills, nothing tells. */
   #condemned: Position | null = null;
 
   constructor(sliceId: string, suspicions: SuspicionStore) {

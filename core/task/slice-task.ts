@@ -12,7 +12,7 @@ import type { Plan } from '../definition/plan.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import { BehindFault, HeldFault, RacesLostFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
-import { comparePositions, type Position } from '../position.ts';
+import { comparePositions, compareRecords, type Position } from '../position.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
 import { type DeliveryReport, newReport, type Step } from './delivery-report.ts';
@@ -336,11 +336,11 @@ export class SliceTask {
 function inOrderOf(records: readonly StreamRecord[]): readonly StreamRecord[] {
   for (let index = 1; index < records.length; index++) {
     const before = records[index - 1] as StreamRecord;
-    if (comparePositions(before, records[index] as StreamRecord) >= 0) {
-      const sorted = [...records].sort(comparePositions);
+    if (compareRecords(before, records[index] as StreamRecord) >= 0) {
+      const sorted = [...records].sort(compareRecords);
       return sorted.filter((record, at) => {
         const previous = sorted[at - 1];
-        return previous === undefined || comparePositions(previous, record) !== 0;
+        return previous === undefined || compareRecords(previous, record) !== 0;
       });
     }
   }

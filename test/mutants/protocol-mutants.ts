@@ -146,6 +146,27 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'image.addClosed(index, closed);\n      image.addClosed(index, closed);',
   ),
   mutant(
+    'a digest without its shard',
+    'wrong state|wrong answer',
+    'core/state/digest.ts',
+    'hashText(shardId, this.#words);',
+    '',
+  ),
+  mutant(
+    'what lost a race stays in the digest',
+    'wrong state|InvariantFault',
+    'core/state/state-change.ts',
+    'digest: progress.digest.copy(), counts };',
+    'counts };',
+  ),
+  mutant(
+    'a status has the digest of one slice for all',
+    'wrong answer',
+    'core/query/status.ts',
+    'digest.merge(head.digest);',
+    'if (digest.count === 0) digest.merge(head.digest);',
+  ),
+  mutant(
     'a redrive does not ask whether the record came back already',
     'wrong state',
     'core/state/ledger-standing.ts',

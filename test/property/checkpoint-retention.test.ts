@@ -37,7 +37,7 @@ function dyingTask(world: TaskWorld): SliceTask {
 describe('retention', () => {
   it('keeps what HEAD, the base before, and every HEAD within the grace need, and not much more', async () => {
     const knobs = { chainLengthMax: 5, runFanIn: 2, retentionGraceMs: GRACE_MS };
-    const world = new TaskWorld(EPOCHS, knobs, 3);
+    const world = new TaskWorld(EPOCHS, knobs, { seed: 3 });
     const past: PastHead[] = [];
     let collected = 0;
     let blobsMax = 0;
@@ -82,7 +82,7 @@ describe('retention', () => {
   });
 
   it('collects the orphans of lost races along with their epochs', async () => {
-    const world = new TaskWorld(100, { chainLengthMax: 3, retentionGraceMs: 0 }, 4);
+    const world = new TaskWorld(100, { chainLengthMax: 3, retentionGraceMs: 0 }, { seed: 4 });
     const task = world.task();
     for (let index = 0; index < 100; index++) {
       const batch = world.records.slice(index, index + 1);
@@ -101,7 +101,11 @@ describe('retention', () => {
   });
 
   it('lets run merges keep every entry, over many levels', async () => {
-    const world = new TaskWorld(600, { chainLengthMax: 2, runFanIn: 2, retentionGraceMs: 0 }, 8);
+    const world = new TaskWorld(
+      600,
+      { chainLengthMax: 2, runFanIn: 2, retentionGraceMs: 0 },
+      { seed: 8 },
+    );
     const task = world.task();
     let runsMax = 0;
     let levelMax = 0;

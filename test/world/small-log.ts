@@ -69,6 +69,25 @@ export function toStreamRecord(record: SmallRecord | null, index: number): Strea
   };
 }
 
+/** The records with several inside one Kinesis record, as a KPL aggregate brings them: so many in each, in turn. */
+export function insideKinesisRecords(
+  records: readonly StreamRecord[],
+  sizes: readonly number[],
+): StreamRecord[] {
+  const inside: StreamRecord[] = [];
+  for (let at = 0, turn = 0; at < records.length; turn++) {
+    const together = records.slice(at, at + (sizes[turn % sizes.length] as number));
+    const { sequenceNumber, arrivalMs } = together[0] as StreamRecord;
+    const lastSubSequence = together.length - 1;
+    for (const [subSequence, record] of together.entries()) {
+      const place = { sequenceNumber, subSequence, arrivalMs };
+      inside.push({ ...record, ...place, ...(lastSubSequence > 0 ? { lastSubSequence } : {}) });
+    }
+    at += together.length;
+  }
+  return inside;
+}
+
 /** Random, but the same for the same seed (xorshift). */
 export function randomLog(length: number, seed: number): (SmallRecord | null)[] {
   let state = seed * 2 + 1;

@@ -22,7 +22,7 @@ import {
   type QuarantineSelection,
   quarantineId,
 } from '../../../core/ports.ts';
-import { comparePositions, sortablePosition } from '../../../core/position.ts';
+import { compareRecords, sortablePosition } from '../../../core/position.ts';
 import { QuarantinePage } from '../../quarantine-page.ts';
 import {
   dataOf,
@@ -81,7 +81,7 @@ export class DynamoQuarantineIndex implements QuarantineIndex {
       (each) => each.sliceId === sliceId && each.timeline === timeline && each.epoch === epoch,
     );
     assert(isOneCommit, 'a-put-is-one-commit');
-    const last = [...records].sort(comparePositions).at(-1) as QuarantinedRecord;
+    const last = [...records].sort(compareRecords).at(-1) as QuarantinedRecord;
     const groups = [...new Set(records.map(({ reason }) => reason))].map((reason) => {
       // Encoded before the first call: the caller's bytes may change.
       const mine = records.filter((record) => record.reason === reason);
@@ -222,7 +222,7 @@ export class DynamoQuarantineIndex implements QuarantineIndex {
         for (const group of commit.filter((each) => mayHaveSelected(each, selection))) {
           for (const entry of await this.#entriesOf(group)) located.push({ group, entry });
         }
-        located.sort((a, b) => comparePositions(a.entry, b.entry));
+        located.sort((a, b) => compareRecords(a.entry, b.entry));
         for (const each of located) {
           const place = placeOf(each);
           const isAhead = after === null || quarantineId(place) > after;
@@ -312,7 +312,7 @@ export class DynamoQuarantineIndex implements QuarantineIndex {
 }
 
 function newGroup(records: readonly QuarantinedRecord[], last: QuarantinedRecord): QuarantineGroup {
-  const sorted = [...records].sort(comparePositions);
+  const sorted = [...records].sort(compareRecords);
   const [first, end] = [sorted[0], sorted.at(-1)] as [QuarantinedRecord, QuarantinedRecord];
   assert(isQuarantineId(quarantineId(first)), 'a-quarantine-id-is-one');
   const arrivals = records.map(({ arrivalMs }) => arrivalMs);

@@ -121,7 +121,7 @@ describe('what the golden files hold', () => {
       timeline: 0,
       status: 'OPEN',
       planHash: '77b37786a30e08cb0c166d6d2f071079',
-      digest: { count: 8, sum: 'ee6390cd52c35bb1' },
+      digest: { count: 8, sum: '1670969c924532f7' },
       counts: { folded: 6, duplicates: 1, late: 0, quarantined: 1, unmatched: 0, heartbeats: 0 },
       watermarkMs: 130_000,
       base: 2,

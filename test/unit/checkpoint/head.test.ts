@@ -57,6 +57,7 @@ describe('HEAD', () => {
       cursor: position,
       delivered: position,
       digest: new Digest(large, 0xffffffff, 0xffffffff),
+      recordCount: large,
       counts: {
         folded: large - 5,
         duplicates: 1,
@@ -128,7 +129,9 @@ describe('HEAD', () => {
 
   it.each<[string, Partial<Head>]>([
     ['cursor-is-at-most-delivered', { delivered: { sequenceNumber: '1', subSequence: 0 } }],
-    ['each-record-has-one-class', { digest: new Digest(16) }],
+    ['each-record-has-one-class', { recordCount: 16 }],
+    ['each-kinesis-record-holds-a-record', { digest: new Digest(22) }],
+    ['each-kinesis-record-holds-a-record', { digest: new Digest(0) }],
     ['what-is-quarantined-in-part-is-folded', { partlyQuarantined: 2 }],
     ['what-is-dropped-in-part-or-past-dedupe-is-folded', { partlyDropped: 2 }],
     ['what-is-dropped-in-part-or-past-dedupe-is-folded', { pastDedupe: 2 }],

@@ -20,6 +20,7 @@ describe('an answer for a batch', () => {
     ['after', ahead, { delivered: ahead, deliveredArrivalMs: 99, closesGap: false }],
     ['at, as an equal', { ...delivered }, kept],
     ['at, as the very object', delivered, kept],
+    ['inside, as a later decoder sees it', { ...delivered, subSequence: 5 }, kept],
     ['before', head.cursor, kept],
   ])('%s what was delivered tells of the record at `delivered`', (_, position, told) => {
     expect(delivering(head, position, 99, '1'.repeat(16))).toMatchObject(told);
@@ -67,6 +68,9 @@ describe('the succession of HEADs', () => {
     ['each-write-has-its-nonce', { nonce: someHead.nonce }],
     ['cursor-never-goes-back', { cursor: START }],
     ['digest-only-grows', { digest: new Digest(14) }],
+    ['digest-only-grows', { recordCount: 20 }],
+    ['positions-move-by-kinesis-records', { cursor: { ...someHead.cursor, subSequence: 2 } }],
+    ['positions-move-by-kinesis-records', { delivered: { ...delivered, subSequence: 1 } }],
     ['watermark-only-grows', { watermarkMs: -1.6 }],
   ])('keeps %s', (invariant, more) => {
     expect(() => assertSuccession(someHead, { ...next, ...more })).toThrow(invariant);

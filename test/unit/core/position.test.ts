@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { InvariantFault } from '../../../core/faults.ts';
 import {
   comparePositions,
+  compareRecords,
   compareSequenceNumbers,
+  countUpTo,
   isSequenceNumber,
   START,
   sortablePosition,
@@ -52,12 +54,31 @@ describe('positions', () => {
     at(sequence, 10),
   ]);
 
-  it('are ordered by sequence number, then by sub-sequence', () => {
+  it('are ordered by sequence number: what lies inside one Kinesis record is at one place', () => {
     for (const [i, a] of positions.entries()) {
       for (const [j, b] of positions.entries()) {
-        expect(Math.sign(comparePositions(a, b))).toBe(Math.sign(i - j));
+        const expected = Math.sign(Math.floor(i / 3) - Math.floor(j / 3));
+        expect(Math.sign(comparePositions(a, b))).toBe(expected);
       }
     }
+  });
+
+  it('of records are ordered inside a Kinesis record too', () => {
+    for (const [i, a] of positions.entries()) {
+      for (const [j, b] of positions.entries()) {
+        expect(Math.sign(compareRecords(a, b))).toBe(Math.sign(i - j));
+      }
+    }
+  });
+
+  it('count whole Kinesis records', () => {
+    for (const [i, sequence] of ASCENDING.entries()) {
+      for (const subSequence of [0, 1, 2, 99]) {
+        expect(countUpTo(positions, at(sequence, subSequence))).toBe(3 * (i + 1));
+      }
+    }
+    expect(countUpTo(positions.slice(3), START)).toBe(0);
+    expect(countUpTo([], START)).toBe(0);
   });
 
   it('sort as text as they do as positions, in one width', () => {

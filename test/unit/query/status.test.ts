@@ -6,7 +6,7 @@ import { SHARD_LIST_AGE_MS_MAX } from '../../../core/limits.ts';
 import type { CheckpointStore, RecordSource } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
 import { sliceIdOf } from '../../../core/slice/topology.ts';
-import { Digest, digestSeed } from '../../../core/state/digest.ts';
+import { Digest, SequenceHash } from '../../../core/state/digest.ts';
 import { plan, QueryWorld, shardIdOf } from './query-world.ts';
 
 const flight = (t: number) => ({ t, origin: 'LAX', to: 'X', delay: 1 });
@@ -26,6 +26,7 @@ describe('the status', () => {
       partlyQuarantined: 0,
       partlyDropped: 0,
       pastDedupe: 0,
+      kinesisRecords: 0,
       digest: '0000000000000000',
       zone: 'UTC',
       watermark: null,
@@ -53,11 +54,11 @@ describe('the status', () => {
       [1, 1],
     ] as const) {
       for (let ordinal = 1; ordinal <= count; ordinal++) {
-        const position = { sequenceNumber: String(ordinal * 10), subSequence: 0 };
-        digest.add(position, digestSeed(shardIdOf(shard)));
+        digest.add(String(ordinal * 10), new SequenceHash(shardIdOf(shard)));
       }
     }
     expect(status.digest).toBe(digest.value().sum);
+    expect(status.kinesisRecords).toBe(4);
   });
 
   it('names shards of which nothing is folded, and knows no watermark while one has records', async () => {
@@ -155,6 +156,7 @@ describe('the status', () => {
       delivered: '20',
       watermark: '1969-12-31T23:59:57.000Z',
       records: 2,
+      kinesisRecords: 2,
       behindMs: 0,
       checkpointAgeMs: 3_000,
       entries: 3,

@@ -384,7 +384,37 @@ describe('the order of records', () => {
     state.fold(recordAt(1, good(1)));
     expect(() => state.fold(recordAt(1, good(1)))).toThrow(InvariantFault);
     expect(() => state.fold(recordAt(0, good(0)))).toThrow(InvariantFault);
-    state.fold({ ...recordAt(1, good(2)), subSequence: 1 });
-    expect(state.progress.digest.count).toBe(2);
+    const again = { ...recordAt(1, good(2)), subSequence: 1 };
+    expect(() => state.fold(again)).toThrow('records-are-folded-in-order');
+    expect(state.progress.recordCount).toBe(1);
+  });
+
+  it('goes on inside a Kinesis record to its end, and is told apart from one that lacks some of it', () => {
+    const inside = (index: number, subSequence: number, lastSubSequence = 2) => ({
+      ...recordAt(index, good(subSequence)),
+      ...{ subSequence, lastSubSequence },
+    });
+    const state = emptyState(plan);
+    for (const sub of [0, 1]) {
+      state.fold(inside(1, sub));
+      expect(state.isWhole).toBe(false);
+    }
+    for (const other of [inside(2, 0), inside(1, 1), inside(1, 3), inside(1, 2, 4), inside(0, 2)]) {
+      expect(() => state.fold(other)).toThrow('a-kinesis-record-is-folded-whole');
+    }
+    state.fold(inside(1, 2));
+    expect(state.isWhole).toBe(true);
+    expect(() => state.fold(inside(1, 3, 3))).toThrow('records-are-folded-in-order');
+    expect(state.progress).toMatchObject({ recordCount: 3, digest: { count: 1 } });
+    // Those of another shard's part of an aggregate are left out by the source, the first one too.
+    state.fold(inside(2, 1));
+    state.fold(inside(2, 2));
+    expect(state.progress).toMatchObject({ recordCount: 5, digest: { count: 2 } });
+    state.commit();
+    state.fold(inside(3, 0));
+    state.undo();
+    expect(state.isWhole).toBe(true);
+    state.fold(inside(3, 0));
+    expect(() => state.fold(inside(4, 3, 2))).toThrow('a-kinesis-record-is-folded-whole');
   });
 });

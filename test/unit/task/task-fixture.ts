@@ -25,6 +25,7 @@ import type { SliceState } from '../../../core/state/slice-state.ts';
 import { SliceTask, type TaskPorts } from '../../../core/task/slice-task.ts';
 import { FaultSwitch, type Life } from '../../world/fault-switch.ts';
 import {
+  insideKinesisRecords,
   randomLog,
   SHARD,
   SLICE,
@@ -73,9 +74,14 @@ export class TaskWorld {
   readonly records: StreamRecord[];
   readonly ports: MemoryPorts;
 
-  /** A random log of so many records, or this one. */
-  constructor(log: number | readonly (SmallRecord | null)[], knobs: Partial<Knobs> = {}, seed = 5) {
-    this.records = (typeof log === 'number' ? randomLog(log, seed) : log).map(toStreamRecord);
+  /** A random log of so many records, or this one. `sizes`: how many are inside each Kinesis record, in turn. */
+  constructor(
+    log: number | readonly (SmallRecord | null)[],
+    knobs: Partial<Knobs> = {},
+    { seed = 5, sizes = [1] }: { readonly seed?: number; readonly sizes?: readonly number[] } = {},
+  ) {
+    const records = (typeof log === 'number' ? randomLog(log, seed) : log).map(toStreamRecord);
+    this.records = insideKinesisRecords(records, sizes);
     this.ports = new MemoryPorts(1_000_000, knobs);
     for (const record of this.records) this.source.append(SHARD, record);
     void this.ports.plans.activate({ ordinal: 1, hash: smallPlan.hash, pipeline: '{}' });

@@ -9,6 +9,7 @@ import {
   TransientFault,
 } from '../../../core/faults.ts';
 import type { QuarantineIndex, RecordSource, StreamRecord } from '../../../core/ports.ts';
+import { SequenceHash } from '../../../core/state/digest.ts';
 import { SHARD } from '../../world/small-log.ts';
 import { PLENTY, TaskWorld } from './task-fixture.ts';
 
@@ -486,9 +487,10 @@ describe('damaged state', () => {
     const head = await world.head();
     const { counts, watermarkMs } = head;
     const digest = head.digest.copy();
-    digest.add({ sequenceNumber: '1', subSequence: 0 }, 0);
+    digest.add('1', new SequenceHash('another'));
     const changes = [
-      { digest, counts: { ...counts, folded: counts.folded + 1 } },
+      { digest, counts: { ...counts, folded: counts.folded + 1 }, recordCount: 21 },
+      { counts: { ...counts, folded: counts.folded + 1 }, recordCount: 21 },
       { watermarkMs: watermarkMs - 1 },
     ];
     for (const change of changes) {
