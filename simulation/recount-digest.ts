@@ -57,18 +57,18 @@ const WORD = 2n ** 32n;
 const [C1, C2, C3, C4] = [0x239b961bn, 0xab0e9789n, 0x38b34ae5n, 0xa1e38b93n];
 /** Of each of the four words: its factors, by how much it is turned, and how the state goes on. */
 const LANES = [
-  { by: C1, turned: 15n, then: C2, turn: 19n, plus: 0x561ccd1bn },
-  { by: C2, turned: 16n, then: C3, turn: 17n, plus: 0x0bcaa747n },
-  { by: C3, turned: 17n, then: C4, turn: 15n, plus: 0x96cd1c35n },
-  { by: C4, turned: 18n, then: C1, turn: 13n, plus: 0x32ac3b17n },
+  { by: C1, turned: 15n, after: C2, turn: 19n, plus: 0x561ccd1bn },
+  { by: C2, turned: 16n, after: C3, turn: 17n, plus: 0x0bcaa747n },
+  { by: C3, turned: 17n, after: C4, turn: 15n, plus: 0x96cd1c35n },
+  { by: C4, turned: 18n, after: C1, turn: 13n, plus: 0x32ac3b17n },
 ] as const;
 
 /** MurmurHash3_x86_128 under seed 0. */
 function murmur(bytes: Uint8Array): bigint[] {
   const state = [0n, 0n, 0n, 0n];
   const mixed = (block: Uint8Array, lane: number) => {
-    const { by, turned, then } = LANES[lane] as (typeof LANES)[number];
-    return (turn((wordAt(block, 4 * lane) * by) % WORD, turned) * then) % WORD;
+    const { by, turned, after } = LANES[lane] as (typeof LANES)[number];
+    return (turn((wordAt(block, 4 * lane) * by) % WORD, turned) * after) % WORD;
   };
   for (let at = 0; at < bytes.length; at += 16) {
     const block = bytes.subarray(at, at + 16);
