@@ -344,3 +344,21 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   }
   return a.length - b.length;
 }
+
+/** The same of the bytes [aFrom, aTo) of one array and [bFrom, bTo) of another. */
+export function compareSpans(
+  a: Uint8Array,
+  aFrom: number,
+  aTo: number,
+  b: Uint8Array,
+  bFrom: number,
+  bTo: number,
+): number {
+  let aAt = aFrom;
+  let bAt = bFrom;
+  while (aAt < aTo && bAt < bTo) {
+    const difference = (a[aAt++] as number) - (b[bAt++] as number);
+    if (difference !== 0) return difference;
+  }
+  return aTo - aAt - (bTo - bAt);
+}

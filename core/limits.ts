@@ -99,8 +99,6 @@ export const QUERY_LIMIT_MAX = 10_000;
 export const QUERY_LIMIT_DEFAULT = 100;
 /** JSON of one answer's rows as it travels inside JSON, about: a page ends early rather than exceed what Lambda answers (6 MB). */
 export const ANSWER_BYTES_MAX = 4 * MIB;
-/** Memory for the rows of one query that asks for an order: they are merged before the first is known. */
-export const ORDERED_ROWS_BYTES_MAX = 96 * MIB;
 /** Memory for blocks of runs that were read lately, and for images that a `next` asked for. */
 export const RUN_CACHE_BYTES_MAX = 32 * MIB;
 export const PINNED_IMAGES_BYTES_MAX = 64 * MIB;

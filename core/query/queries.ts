@@ -24,12 +24,14 @@ import {
   summarizeQuarantine,
 } from './quarantine-list.ts';
 import { type Asked, didYouMean, gone, guarded, Refused, refuse } from './query-problem.ts';
+import { RowIndexes } from './row-indexes.ts';
+import type { RunReading } from './row-sources.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
 import { type Snapshot, type SnapshotPorts, Snapshots } from './snapshots.ts';
 import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.ts';
 import { type ViewAnswer, viewAnswer } from './view-answer.ts';
 import { parseViewRequest, type ViewRequest } from './view-request.ts';
-import { type RunReading, readRows } from './view-rows.ts';
+import { readRows } from './view-rows.ts';
 import {
   type QuarantineSources,
   type QuarantineStandings,
@@ -62,6 +64,7 @@ export class Queries {
   readonly #idleShards: IdleShards;
   readonly #snapshots: Snapshots;
   readonly #runs: RunCache;
+  readonly #indexes = new RowIndexes();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(plan: Plan, ports: QueryPorts) {
@@ -142,7 +145,8 @@ export class Queries {
       const snapshot = await this.#snapshot(next);
       await this.#refuseUnknownShards(request, snapshot);
       try {
-        const reading = { runs: this.#runs, isLost, ...(pace === undefined ? {} : { pace }) };
+        const [runs, indexes] = [this.#runs, this.#indexes];
+        const reading = { runs, isLost, indexes, ...(pace === undefined ? {} : { pace }) };
         const page = await readRows(request, snapshot.parts, reading);
         return viewAnswer(this.#plan, request, snapshot, page, nowMs);
       } catch (fault) {

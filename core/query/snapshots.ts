@@ -21,6 +21,7 @@ import {
   standingOf,
 } from '../slice/topology.ts';
 import { type IdleShardPorts, IdleShards } from './idle-shards.ts';
+import type { SlicePart } from './row-sources.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import {
   fingerprintOf,
@@ -29,7 +30,6 @@ import {
   type PinnedSlice,
   type SnapshotToken,
 } from './snapshot-token.ts';
-import type { SlicePart } from './view-rows.ts';
 
 export interface SnapshotPart extends SlicePart {
   readonly pinned: PinnedSlice;

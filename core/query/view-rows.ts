@@ -2,33 +2,22 @@
  * The rows of a view at one snapshot: what each slice holds of a group is a partial, and readers always merge. Open entries
  * come from the images, closed ones from the images too (since the newest base) and from runs (before it).
  *
- * In the order of keys only the first rows are merged, and runs are read no further than they reach. In the order of a
- * value every row has to be merged before the first is known; memory for that is bounded.
+ * All sources are sorted by key and window, and merged as they are read. In that order a page is a search in each source and
+ * what it shows. In the order of a value all rows pass by, and those that may be shown are kept: memory does not grow with the
+ * number of rows.
  */
-import { compareBytes } from '../bytes.ts';
-import { MissingBlob } from '../checkpoint/blobs.ts';
-import type { RunReference } from '../checkpoint/manifest.ts';
-import type { Checkpoint } from '../checkpoint/restore.ts';
-import type { RunCache } from '../checkpoint/run-cache.ts';
-import { CorruptStateFault } from '../faults.ts';
-import { ORDERED_ROWS_BYTES_MAX } from '../limits.ts';
-import type { ClosedEntry } from '../state/closed-entries.ts';
-import { decodeGroupKey, encodeGroupKey, type GroupValue } from '../state/group-key.ts';
-import type { ViewLife } from '../state/view-life.ts';
+import type { ViewPlan } from '../definition/plan.ts';
+import { decodeGroupKey, type GroupValue } from '../state/group-key.ts';
 import { ViewTable } from '../state/view-table.ts';
 import type { DamagedRun } from './damaged-runs.ts';
-import { FirstItems } from './first-items.ts';
-import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
-import { refuse } from './query-problem.ts';
-import { keyRanges, selectsKey, selectsWindow, wantedKeys } from './row-filter.ts';
-import type { PinnedSlice, RowPosition } from './snapshot-token.ts';
+import { ENTRIES_BETWEEN_PAUSES } from './pace.ts';
+import { type RowBefore, rowKeyOf } from './row-cursor.ts';
+import { keyRanges, selectsKey } from './row-filter.ts';
+import { RowHeap, type ValuedRow } from './row-heap.ts';
+import { RowMerge, type RowPart } from './row-merge.ts';
+import { RowSources, type RunReading, type SlicePart } from './row-sources.ts';
+import type { RowPosition } from './snapshot-token.ts';
 import type { RowOrder, ViewRequest } from './view-request.ts';
-
-/** One slice's part of a snapshot. Its image stays as it is until the promise of `readRows` has settled. */
-export interface SlicePart {
-  readonly pinned: Pick<PinnedSlice, 'sliceId'>;
-  readonly checkpoint: Checkpoint;
-}
 
 export interface ViewRow {
   readonly values: readonly GroupValue[];
@@ -44,252 +33,165 @@ export interface RowPage {
   readonly damaged: readonly DamagedRun[];
 }
 
-/** How runs are read: what cannot be is left out and named, or thrown. */
-export interface RunReading {
-  readonly runs: RunCache;
-  /** Of a run that is not there: false if it may have been collected, so that the caller takes a newer snapshot. */
-  readonly isLost: (sliceId: string, run: RunReference) => boolean;
-  readonly pace?: Pace;
-}
-
-/** The first `limit` rows, after those that `next` has had. Throws `Refused` where an order takes too much memory. */
-export function readRows(
-  request: ViewRequest,
-  parts: readonly SlicePart[],
-  reading: RunReading,
-  orderedBytesMax = ORDERED_ROWS_BYTES_MAX,
-): Promise<RowPage> {
-  if (request.order === null) return rowsByKey(request, parts, reading);
-  const all = mergeAll(request, parts, reading, orderedBytesMax);
-  return rowsByValue(request, request.order, all, reading.pace ?? NO_PAUSES);
-}
-
-interface OpenEntry {
-  readonly windowStartMs: number;
-  readonly key: Uint8Array;
-  readonly table: ViewTable;
-  readonly slot: number;
-}
-
-/** What one slice holds of a row. */
-type RowPart = OpenEntry | ClosedEntry;
-
-async function rowsByKey(
+/** The first `limit` rows, after those that `next` has had. */
+export async function readRows(
   request: ViewRequest,
   parts: readonly SlicePart[],
   reading: RunReading,
 ): Promise<RowPage> {
-  const { view, limit, next } = request;
-  const first = new FirstItems<RowPart>(limit + 1, compareKeys);
-  const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) <= 0;
-  const add = (entry: RowPart) => isPast(entry) || first.add(entry);
-  for (const part of parts) {
-    const portions = eachOpen(request, part, (windowStartMs, key, table, slot) => {
-      add({ windowStartMs, key, table, slot });
-    });
-    for (const _ of portions) await reading.pace?.pause();
+  const { order } = request;
+  const sources = await RowSources.of(request, parts, reading);
+  try {
+    const page =
+      order === null
+        ? await rowsByKey(request, sources)
+        : await rowsByValue(request, order, sources);
+    const damaged = sources.damaged.sort((a, b) => a.epoch - b.epoch);
+    return { ...page, damaged };
+  } finally {
+    await sources.close();
   }
-  const damaged = await eachClosed(request, parts, reading, next?.after.key ?? null, add);
-  const places = first.places();
-  const scratch = new ViewTable(view);
-  const [sum, other] = [Uint8Array.of(0), Uint8Array.of(1)].map((key) =>
-    scratch.insert(0, key),
-  ) as [number, number];
-  const rows = places.slice(0, limit).map((rowParts) => {
-    const [head, ...rest] = rowParts as [RowPart, ...RowPart[]];
-    put(scratch, sum, head);
-    for (const part of rest) {
-      put(scratch, other, part);
-      scratch.mergeFrom(sum, scratch, other);
-    }
-    const { key, windowStartMs } = head;
-    return {
-      values: decodeGroupKey(key),
-      results: scratch.results(sum),
-      position: { value: null, key, windowStartMs },
-    };
+}
+
+type Rows = Omit<RowPage, 'damaged'>;
+
+async function rowsByKey(request: ViewRequest, sources: RowSources): Promise<Rows> {
+  const { view, limit, next } = request;
+  const folded = new FoldedRow(view);
+  const rows: ViewRow[] = [];
+  let hasMore = false;
+  await eachRow(request, sources, next?.after ?? null, (row) => {
+    hasMore = rows.length === limit;
+    if (hasMore) return false;
+    folded.fold(row.parts);
+    const key = keyOf(row);
+    rows.push(viewRow(null, key, row.windowStartMs, folded.table.results(folded.slot)));
+    return true;
   });
-  return { rows, hasMore: places.length > limit, damaged };
+  return { rows, hasMore };
 }
 
-function put(scratch: ViewTable, slot: number, part: RowPart): void {
-  if ('table' in part) scratch.copyFrom(slot, part.table, part.slot);
-  else scratch.decode(slot, part.accumulators);
-}
-
-interface Candidate extends RowPosition {
+/** A row that may be among the first. */
+interface Candidate extends ValuedRow {
+  /** Where its accumulators are; null: not in memory, but in `accumulators`. */
+  readonly table: ViewTable | null;
   readonly slot: number;
+  readonly accumulators: Uint8Array | null;
 }
 
 async function rowsByValue(
   request: ViewRequest,
   order: RowOrder,
-  all: Promise<MergedRows>,
-  pace: Pace,
-): Promise<RowPage> {
-  const { limit, next } = request;
-  const { merged, damaged } = await all;
-  const compare = comparePositions(order);
-  const first = new FirstItems<Candidate>(limit + 1, compare);
-  let visited = 0;
-  for (const windowStartMs of merged.windowStarts()) {
-    const window = merged.window(windowStartMs);
-    for (let ordinal = 0; ordinal < window.size; ordinal++) {
-      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await pace.pause();
-      const slot = window.slotAt(ordinal);
-      const value = orderValue(merged, slot, order);
-      const candidate = { value, key: window.keyAt(ordinal), windowStartMs, slot };
-      if (next === null || compare(candidate, next.after) > 0) first.add(candidate);
-    }
-  }
-  const candidates = first.places().flat();
-  const rows = candidates.slice(0, limit).map(({ value, key, windowStartMs, slot }) => ({
-    values: decodeGroupKey(key),
-    results: merged.results(slot),
-    position: { value, key, windowStartMs },
-  }));
-  return { rows, hasMore: candidates.length > limit, damaged };
-}
-
-interface MergedRows {
-  readonly merged: ViewTable;
-  readonly damaged: readonly DamagedRun[];
-}
-
-/** Every row that the request selects. */
-async function mergeAll(
-  request: ViewRequest,
-  parts: readonly SlicePart[],
-  reading: RunReading,
-  bytesMax: number,
-): Promise<MergedRows> {
-  const merged = new ViewTable(request.view);
-  const scratch = new ViewTable(request.view);
-  const other = scratch.insert(0, new Uint8Array());
-  const merge = (windowStartMs: number, key: Uint8Array, from: ViewTable, fromSlot: number) => {
-    const slot = merged.find(windowStartMs, key);
-    if (slot >= 0) merged.mergeFrom(slot, from, fromSlot);
-    else {
-      merged.copyFrom(merged.insert(windowStartMs, key), from, fromSlot);
-      checkMemory(merged, bytesMax);
-    }
-  };
-  for (const part of parts) {
-    for (const _ of eachOpen(request, part, merge)) await reading.pace?.pause();
-  }
-  const add = ({ windowStartMs, key, accumulators }: ClosedEntry) => {
-    scratch.decode(other, accumulators);
-    merge(windowStartMs, key, scratch, other);
+  sources: RowSources,
+): Promise<Rows> {
+  const { view, limit, next } = request;
+  const heap = new RowHeap<Candidate>(limit + 1, order.descending);
+  const folded = new FoldedRow(view);
+  const before = next === null ? null : { value: next.after.value, row: rowKeyOf(next.after) };
+  await eachRow(request, sources, null, (row) => {
+    folded.fold(row.parts);
+    const value = orderValue(folded.table, folded.slot, order);
+    if (before !== null && heap.compare(value, row, before.value, before.row) <= 0) return true;
+    if (!heap.takes(value, row)) return true;
+    const { windowStartMs } = row;
+    heap.add({ ...folded.kept(), value, row: rowKeyOf({ key: keyOf(row), windowStartMs }) });
     return true;
-  };
-  const damaged = await eachClosed(request, parts, reading, null, add);
-  return { merged, damaged };
-}
-
-const ROWS_BETWEEN_CHECKS = 4096;
-
-function checkMemory(merged: ViewTable, bytesMax: number): void {
-  const { entryCount } = merged;
-  if (entryCount % ROWS_BETWEEN_CHECKS !== 0) return;
-  if (merged.heapBytes() <= bytesMax) return;
-  refuse('too-many-rows', `More than ${entryCount} rows would have to be ordered at once.`, {
-    path: 'order',
-    expected: 'fewer rows, by key.{field}, prefix, start and end; or no order, and pages by next',
-    found: `more than ${entryCount} rows`,
   });
+  const candidates = heap.inOrder();
+  const rows = candidates.slice(0, limit).map(({ value, row, table, slot, accumulators }) => {
+    folded.fold([{ table, slot, accumulators }]);
+    return viewRow(value, row.bytes, row.windowStartMs, folded.table.results(folded.slot));
+  });
+  return { rows, hasMore: candidates.length > limit };
 }
 
-/** Visits the open entries that the request selects; a portion of them ends at each `yield`. */
-function* eachOpen(
+/** Visits the rows that the request selects, behind a row, in the order of keys, until `visit` returns false. */
+async function eachRow(
   request: ViewRequest,
-  { checkpoint }: SlicePart,
-  visit: (windowStartMs: number, key: Uint8Array, table: ViewTable, slot: number) => void,
-): Generator<void, void, void> {
-  const { viewIndex } = request;
-  const table = checkpoint.image.tables[viewIndex] as ViewTable;
-  const only = wantedKeys(request)?.map(encodeGroupKey) ?? null;
+  sources: RowSources,
+  before: RowBefore | null,
+  visit: (row: RowMerge) => boolean,
+): Promise<void> {
+  const selectsAll = request.prefix === null && request.key.every((wanted) => wanted === undefined);
   let visited = 0;
-  for (const startMs of table.windowStarts()) {
-    if (!selectsWindow(request, startMs)) continue;
-    for (const key of only ?? []) {
-      const slot = table.find(startMs, key);
-      if (slot >= 0) visit(startMs, key, table, slot);
-    }
-    if (only !== null) continue;
-    const window = table.window(startMs);
-    for (let ordinal = 0; ordinal < window.size; ordinal++) {
-      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) yield;
-      const key = window.keyAt(ordinal);
-      if (selectsKey(request, key)) visit(startMs, key, table, window.slotAt(ordinal));
-    }
-  }
-}
-
-/**
- * Visits the closed entries with keys from `after` on: those of images at once, those of runs in order and only until
- * `visit` returns false for one of a run. Returns the runs that could not be read whole.
- */
-async function eachClosed(
-  request: ViewRequest,
-  parts: readonly SlicePart[],
-  { runs, isLost, pace = NO_PAUSES }: RunReading,
-  after: Uint8Array | null,
-  visit: (entry: ClosedEntry) => boolean,
-): Promise<DamagedRun[]> {
-  const { view, viewIndex } = request;
-  const damaged: DamagedRun[] = [];
-  const selects = ({ windowStartMs, key }: ClosedEntry) =>
-    selectsWindow(request, windowStartMs) && selectsKey(request, key);
-  let visited = 0;
-  for (const { checkpoint } of parts) {
-    for (const entry of checkpoint.image.closed[viewIndex] as ClosedEntry[]) {
-      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await pace.pause();
-      if (selects(entry)) visit(entry);
-    }
-  }
-  const ranges = keyRanges(request, after);
-  const scan = async (sliceId: string, run: RunReference, life: ViewLife) => {
-    try {
-      const reader = runs.reader(sliceId, run);
-      for (const { from, to } of ranges) {
-        for await (const entries of reader.scan({ view, life }, from, to)) {
-          await pace.pause();
-          for (const entry of entries) if (selects(entry) && !visit(entry)) return;
-        }
+  for (const range of keyRanges(request, before?.key ?? null)) {
+    const rows = new RowMerge(await sources.cursors(range, before));
+    for (let step = rows.next(); step !== 'end'; step = rows.next()) {
+      if (step === 'load') {
+        await rows.load();
+        continue;
       }
-    } catch (fault) {
-      const mayBeCollected = fault instanceof MissingBlob && !isLost(sliceId, run);
-      if (!(fault instanceof CorruptStateFault) || mayBeCollected) throw fault;
-      damaged.push({ slice: sliceId, epoch: run.epoch });
+      if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await sources.pace.pause();
+      const { bytes, start, end } = rows;
+      if (!selectsAll && !selectsKey(request, bytes.subarray(start, end))) continue;
+      if (!visit(rows)) return;
     }
-  };
-  const scans = parts.flatMap(({ pinned, checkpoint: { manifest, image } }) => {
-    const life = image.lives[viewIndex] ?? null;
-    if (life === null) return [];
-    const written = manifest.runs.filter(({ epoch }) => epoch >= life.since);
-    return written.map((run) => scan(pinned.sliceId, run, life));
-  });
-  await Promise.all(scans);
-  return damaged.sort((a, b) => a.epoch - b.epoch);
+    await sources.close();
+  }
 }
 
-function compareKeys(
-  a: Pick<RowPosition, 'key' | 'windowStartMs'>,
-  b: Pick<RowPosition, 'key' | 'windowStartMs'>,
-): number {
-  return compareBytes(a.key, b.key) || a.windowStartMs - b.windowStartMs;
+/** A row's accumulators: where they are if one source alone has them, otherwise merged. */
+class FoldedRow {
+  table: ViewTable;
+  slot: number;
+  readonly #scratch: ViewTable;
+  readonly #sum: number;
+  readonly #other: number;
+
+  constructor(view: ViewPlan) {
+    this.#scratch = new ViewTable(view);
+    this.#sum = this.#scratch.insert(0, Uint8Array.of(0));
+    this.#other = this.#scratch.insert(0, Uint8Array.of(1));
+    this.table = this.#scratch;
+    this.slot = this.#sum;
+  }
+
+  fold(parts: readonly RowPart[]): void {
+    const [first] = parts as readonly [RowPart];
+    if (parts.length === 1 && first.table !== null) {
+      this.table = first.table;
+      this.slot = first.slot;
+      return;
+    }
+    this.table = this.#scratch;
+    this.slot = this.#sum;
+    if (first.table !== null) this.#scratch.copyFrom(this.#sum, first.table, first.slot);
+    else this.#scratch.decode(this.#sum, first.accumulators as Uint8Array);
+    for (let index = 1; index < parts.length; index++) this.#merge(parts[index] as RowPart);
+  }
+
+  /** The same, for as long as the images stay as they are. */
+  kept(): RowPart {
+    const { table, slot } = this;
+    if (table !== this.#scratch) return { table, slot, accumulators: null };
+    return { table: null, slot: 0, accumulators: table.encoded(slot) };
+  }
+
+  #merge({ table, slot, accumulators }: RowPart): void {
+    if (table !== null) {
+      this.#scratch.mergeFrom(this.#sum, table, slot);
+      return;
+    }
+    this.#scratch.decode(this.#other, accumulators as Uint8Array);
+    this.#scratch.mergeFrom(this.#sum, this.#scratch, this.#other);
+  }
 }
 
-/** By value, groups without one last, whichever way it goes; then by key and window. */
-function comparePositions({ descending }: RowOrder): (a: RowPosition, b: RowPosition) => number {
-  return (a, b) => {
-    if (a.value === b.value) return compareKeys(a, b);
-    if (a.value === null) return 1;
-    if (b.value === null) return -1;
-    return a.value < b.value === descending ? 1 : -1;
-  };
+function viewRow(
+  value: number | null,
+  key: Uint8Array,
+  windowStartMs: number,
+  results: ViewRow['results'],
+): ViewRow {
+  return { values: decodeGroupKey(key), results, position: { value, key, windowStartMs } };
 }
 
+/** A copy: the row's bytes are used again. */
+function keyOf({ bytes, start, end }: RowMerge): Uint8Array {
+  return bytes.slice(start, end);
+}
+
+/** What orders a row. */
 function orderValue(table: ViewTable, slot: number, { aggregate, rank }: RowOrder): number | null {
   const { value } = table.result(slot, aggregate);
   if (value === null || typeof value === 'number') return value;

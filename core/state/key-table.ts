@@ -63,7 +63,7 @@ export class KeyTable {
   add(bytes: Uint8Array, length: number, hash: number, slot: number): number {
     const ordinal = this.#size++;
     if (ordinal * ROW === this.#rows.length) this.#grow();
-    const start = this.#startOf(ordinal);
+    const start = this.startOf(ordinal);
     this.#reserve(start + length);
     for (let index = 0; index < length; index++) {
       this.#arena[start + index] = bytes[index] as number;
@@ -117,16 +117,16 @@ export class KeyTable {
 
   /** Length and bytes of a key. */
   writeKey(ordinal: number, writer: ByteWriter): void {
-    writer.bytesOf(this.#arena, this.#startOf(ordinal), this.#endOf(ordinal));
+    writer.bytesOf(this.#arena, this.startOf(ordinal), this.endOf(ordinal));
   }
 
   /** How two keys are ordered. */
   compare(a: number, b: number): number {
     const arena = this.#arena;
-    let atA = this.#startOf(a);
-    let atB = this.#startOf(b);
-    const endA = this.#endOf(a);
-    const endB = this.#endOf(b);
+    let atA = this.startOf(a);
+    let atB = this.startOf(b);
+    const endA = this.endOf(a);
+    const endB = this.endOf(b);
     while (atA < endA && atB < endB) {
       const difference = (arena[atA++] as number) - (arena[atB++] as number);
       if (difference !== 0) return difference;
@@ -136,11 +136,24 @@ export class KeyTable {
 
   /** The key of an ordinal below `size`: a view of the arena, to be copied where it is kept. */
   keyAt(ordinal: number): Uint8Array {
-    return this.#arena.subarray(this.#startOf(ordinal), this.#endOf(ordinal));
+    return this.#arena.subarray(this.startOf(ordinal), this.endOf(ordinal));
   }
 
   slotAt(ordinal: number): number {
     return this.#rows[ordinal * ROW + SLOT] as number;
+  }
+
+  /** Where keys lie, one behind the other: a key is the bytes from its `startOf` to its `endOf`. Valid until one is added. */
+  get arena(): Uint8Array {
+    return this.#arena;
+  }
+
+  startOf(ordinal: number): number {
+    return ordinal === 0 ? 0 : this.endOf(ordinal - 1);
+  }
+
+  endOf(ordinal: number): number {
+    return this.#rows[ordinal * ROW + END] as number;
   }
 
   /** Bytes of memory that the table's arrays hold, about. */
@@ -162,22 +175,14 @@ export class KeyTable {
     this.#generation++;
   }
 
-  #startOf(ordinal: number): number {
-    return ordinal === 0 ? 0 : this.#endOf(ordinal - 1);
-  }
-
-  #endOf(ordinal: number): number {
-    return this.#rows[ordinal * ROW + END] as number;
-  }
-
   #textAt(ordinal: number): string {
-    return textOf(this.#arena, this.#startOf(ordinal), this.#endOf(ordinal));
+    return textOf(this.#arena, this.startOf(ordinal), this.endOf(ordinal));
   }
 
   #isAt(ordinal: number, bytes: Uint8Array, length: number, hash: number): boolean {
     if (this.#rows[ordinal * ROW + HASH] !== hash >>> 0) return false;
-    const start = this.#startOf(ordinal);
-    if (this.#endOf(ordinal) - start !== length) return false;
+    const start = this.startOf(ordinal);
+    if (this.endOf(ordinal) - start !== length) return false;
     for (let index = 0; index < length; index++) {
       if (this.#arena[start + index] !== bytes[index]) return false;
     }

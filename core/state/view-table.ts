@@ -35,7 +35,17 @@ export type ColumnLayout = readonly LaidColumn[];
 /** By ordinal, in the order in which they came. */
 export type WindowEntries = Pick<
   KeyTable,
-  'size' | 'touchedCount' | 'keyAt' | 'slotAt' | 'touched' | 'writeKey' | 'compare'
+  | 'size'
+  | 'touchedCount'
+  | 'find'
+  | 'arena'
+  | 'startOf'
+  | 'endOf'
+  | 'keyAt'
+  | 'slotAt'
+  | 'touched'
+  | 'writeKey'
+  | 'compare'
 >;
 
 export class ViewTable {

@@ -87,9 +87,9 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   mutant(
     'the last row of a page is the first of the next',
     'wrong answer',
-    'core/query/view-rows.ts',
-    'const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) <= 0;',
-    'const isPast = (entry: RowPart) => next !== null && compareKeys(entry, next.after) < 0;',
+    'core/query/row-sources.ts',
+    'Math.max(first, seek(before.key, before.windowStartMs + 1));',
+    'Math.max(first, seek(before.key, before.windowStartMs));',
   ),
 
   mutant(

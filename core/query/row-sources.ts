@@ -1,0 +1,193 @@
+/**
+ * The sorted sources of a view's rows at one snapshot, and how each is entered: open entries and closed ones of each slice's
+ * image by a search in their index, runs at the block in which the first wanted key may be.
+ */
+import { MissingBlob } from '../checkpoint/blobs.ts';
+import type { RunReference } from '../checkpoint/manifest.ts';
+import type { Checkpoint } from '../checkpoint/restore.ts';
+import type { RunCache } from '../checkpoint/run-cache.ts';
+import { CorruptStateFault } from '../faults.ts';
+import type { ClosedEntry } from '../state/closed-entries.ts';
+import { encodeGroupKey } from '../state/group-key.ts';
+import { SortedKeys } from '../state/sorted-keys.ts';
+import type { ViewLife } from '../state/view-life.ts';
+import type { ViewTable } from '../state/view-table.ts';
+import type { DamagedRun } from './damaged-runs.ts';
+import { NO_PAUSES, type Pace } from './pace.ts';
+import {
+  EntryCursor,
+  OpenCursor,
+  type RowBefore,
+  type RowCursor,
+  seekEntry,
+} from './row-cursor.ts';
+import { type KeyRange, selectsWindow, wantedKeys } from './row-filter.ts';
+import { paced, RowIndexes, windowsOf } from './row-indexes.ts';
+import { RunScan } from './run-scan.ts';
+import type { PinnedSlice } from './snapshot-token.ts';
+import type { ViewRequest } from './view-request.ts';
+
+/** One slice's part of a snapshot. Its image stays as it is until the promise of `readRows` has settled. */
+export interface SlicePart {
+  readonly pinned: Pick<PinnedSlice, 'sliceId'>;
+  readonly checkpoint: Checkpoint;
+}
+
+/** How runs are read: what cannot be is left out and named, or thrown. */
+export interface RunReading {
+  readonly runs: RunCache;
+  /** Of a run that is not there: false if it may have been collected, so that the caller takes a newer snapshot. */
+  readonly isLost: (sliceId: string, run: RunReference) => boolean;
+  readonly pace?: Pace;
+  /** Of the images of the slices; without it they are sorted for this question only. */
+  readonly indexes?: RowIndexes;
+}
+
+interface OpenEntries {
+  readonly table: ViewTable;
+  readonly keys: SortedKeys;
+  /** By window of the index. */
+  readonly selected: readonly boolean[];
+}
+
+interface OpenedRun {
+  readonly sliceId: string;
+  readonly run: RunReference;
+  readonly life: ViewLife;
+}
+
+/** Where fewer of the open entries than one in so many are selected, sorting those is less work than an index of all. */
+const INDEXED_SHARE = 8;
+
+export class RowSources {
+  /** Runs that could not be read whole, as far as they were read. */
+  readonly damaged: DamagedRun[] = [];
+  readonly #request: ViewRequest;
+  readonly #reading: RunReading;
+  readonly #open: readonly OpenEntries[];
+  readonly #closed: readonly (readonly ClosedEntry[])[];
+  readonly #runs: readonly OpenedRun[];
+  readonly #unreadable = new Set<RunReference>();
+  #scans: RunScan[] = [];
+
+  get pace(): Pace {
+    return this.#reading.pace ?? NO_PAUSES;
+  }
+
+  private constructor(
+    request: ViewRequest,
+    reading: RunReading,
+    parts: readonly SlicePart[],
+    open: readonly OpenEntries[],
+    closed: readonly (readonly ClosedEntry[])[],
+  ) {
+    this.#request = request;
+    this.#reading = reading;
+    this.#open = open;
+    this.#closed = closed;
+    this.#runs = parts.flatMap(({ pinned, checkpoint }) => {
+      const life = checkpoint.image.lives[request.viewIndex] ?? null;
+      if (life === null) return [];
+      const written = checkpoint.manifest.runs.filter(({ epoch }) => epoch >= life.since);
+      return written.map((run) => ({ sliceId: pinned.sliceId, run, life }));
+    });
+  }
+
+  static async of(
+    request: ViewRequest,
+    parts: readonly SlicePart[],
+    reading: RunReading,
+  ): Promise<RowSources> {
+    const { pace = NO_PAUSES, indexes = new RowIndexes() } = reading;
+    const open: OpenEntries[] = [];
+    const closed: (readonly ClosedEntry[])[] = [];
+    for (const { checkpoint } of parts) {
+      const keys = await openKeys(request, checkpoint, indexes, pace);
+      const selected = keys.windows.map(({ startMs }) => selectsWindow(request, startMs));
+      open.push({ table: tableOf(request, checkpoint), keys, selected });
+      closed.push(await indexes.closedEntries(checkpoint, request.viewIndex, pace));
+    }
+    return new RowSources(request, reading, parts, open, closed);
+  }
+
+  /** The sources of rows with keys in a range, behind a row; each that has one stands at its first. */
+  async cursors({ from, to }: KeyRange, before: RowBefore | null): Promise<RowCursor[]> {
+    const selects = ({ windowStartMs }: ClosedEntry) => selectsWindow(this.#request, windowStartMs);
+    const cursors: RowCursor[] = [];
+    for (const { table, keys, selected } of this.#open) {
+      const first = firstPlace(from, before, (key, startMs) => keys.seek(key, startMs));
+      const end = to === null ? keys.size : keys.seek(to, Number.NEGATIVE_INFINITY);
+      const cursor = new OpenCursor(table, keys, selected, first, end);
+      if (cursor.next()) cursors.push(cursor);
+    }
+    for (const entries of this.#closed) {
+      const seek = (key: Uint8Array, startMs: number) => seekEntry(entries, key, startMs);
+      const first = firstPlace(from, before, seek);
+      const end = to === null ? entries.length : seek(to, Number.NEGATIVE_INFINITY);
+      const cursor = new EntryCursor(entries, first, end, selects, null);
+      if (cursor.next()) cursors.push(cursor);
+    }
+    const runs = this.#runs
+      .filter(({ run }) => !this.#unreadable.has(run))
+      .map((opened) => {
+        const scan = this.#scan(opened, { from, to }, before);
+        return new EntryCursor([], 0, 0, selects, () => scan.next());
+      });
+    const found = await Promise.all(runs.map((cursor) => cursor.load()));
+    return [...cursors, ...runs.filter((_, index) => found[index])];
+  }
+
+  /** Nothing of it is read any more when this has resolved. */
+  async close(): Promise<void> {
+    const scans = this.#scans;
+    this.#scans = [];
+    await Promise.all(scans.map((scan) => scan.close()));
+  }
+
+  #scan({ sliceId, run, life }: OpenedRun, range: KeyRange, before: RowBefore | null): RunScan {
+    const { view, order } = this.#request;
+    const { runs, isLost, pace = NO_PAUSES } = this.#reading;
+    const portions = runs.reader(sliceId, run).scan({ view, life }, range.from, range.to);
+    const isBad = (fault: unknown) => {
+      const mayBeCollected = fault instanceof MissingBlob && !isLost(sliceId, run);
+      if (!(fault instanceof CorruptStateFault) || mayBeCollected) return false;
+      this.#unreadable.add(run);
+      this.damaged.push({ slice: sliceId, epoch: run.epoch });
+      return true;
+    };
+    const scan = new RunScan(portions, before, { isBad, pace, isWhole: order !== null });
+    this.#scans.push(scan);
+    return scan;
+  }
+}
+
+/** Those of a slice's open entries that the request may select. */
+async function openKeys(
+  request: ViewRequest,
+  checkpoint: Checkpoint,
+  indexes: RowIndexes,
+  pace: Pace,
+): Promise<SortedKeys> {
+  const { viewIndex } = request;
+  const table = tableOf(request, checkpoint);
+  const only = wantedKeys(request)?.map(encodeGroupKey) ?? null;
+  const known = indexes.known(checkpoint, viewIndex);
+  if (only === null && known !== null) return known;
+  const windows = windowsOf(table).filter(({ startMs }) => selectsWindow(request, startMs));
+  if (only !== null) return SortedKeys.ofKeys(windows, only);
+  const count = windows.reduce((sum, { keys }) => sum + keys.size, 0);
+  if (count * INDEXED_SHARE < table.entryCount) return paced(SortedKeys.of(windows), pace);
+  return indexes.openKeys(checkpoint, viewIndex, pace);
+}
+
+function tableOf({ viewIndex }: ViewRequest, { image }: Checkpoint): ViewTable {
+  return image.tables[viewIndex] as ViewTable;
+}
+
+type Seek = (key: Uint8Array, startMs: number) => number;
+
+/** Times of windows are whole milliseconds. */
+function firstPlace(from: Uint8Array | null, before: RowBefore | null, seek: Seek): number {
+  const first = from === null ? 0 : seek(from, Number.NEGATIVE_INFINITY);
+  return before === null ? first : Math.max(first, seek(before.key, before.windowStartMs + 1));
+}
