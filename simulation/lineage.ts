@@ -11,7 +11,8 @@ import type { Plan } from '../core/definition/plan.ts';
 import type { Inbox } from '../core/ports.ts';
 import type { Position } from '../core/position.ts';
 import type { ClosedEntry } from '../core/state/closed-entries.ts';
-import { isLedgerKeyOf, ledgerStanding } from '../core/state/ledger-standing.ts';
+import { ledgerStanding } from '../core/state/ledger-standing.ts';
+import { isLedgerKeyOf, type LedgerRecord } from '../core/state/quarantine-ledger.ts';
 import { SliceImage } from '../core/state/slice-image.ts';
 import type { QuarantineEntry } from '../core/state/state-change.ts';
 import type { Harm } from './harmful-record.ts';
@@ -139,7 +140,7 @@ export class Lineage {
       for (const [index, record] of records.entries()) {
         const position = positionOfId(record);
         if (isDone && harms[index] !== null) continue;
-        if (mayRefuse && !cameBack(position, ledger)) continue;
+        if (mayRefuse && !cameBack({ shardId: head.shardId, ...position }, ledger)) continue;
         redriven.push({ afterCount: head.recordCount, ...position });
       }
     }
@@ -148,8 +149,8 @@ export class Lineage {
 }
 
 /** True if these entries of the ledger mark the record as come back. */
-function cameBack(position: Position, ledger: readonly ClosedEntry[]): boolean {
-  return ledgerStanding(ledger.filter(({ key }) => isLedgerKeyOf(position, key))).cameBack;
+function cameBack(record: LedgerRecord, ledger: readonly ClosedEntry[]): boolean {
+  return ledgerStanding(ledger.filter(({ key }) => isLedgerKeyOf(record, key))).cameBack;
 }
 
 function condemnedBy(quarantined: readonly QuarantineEntry[]): Map<string, string> {

@@ -3,9 +3,8 @@
  * make of that is the caller's matter.
  */
 import { CorruptStateFault } from '../faults.ts';
-import type { Position } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
-import { LIVING_LEDGER, ledgerKeyRange } from '../state/quarantine-ledger.ts';
+import { type LedgerRecord, LIVING_LEDGER, ledgerKeyRange } from '../state/quarantine-ledger.ts';
 import type { RunReference } from './manifest.ts';
 import type { RunReader } from './run.ts';
 
@@ -15,11 +14,11 @@ export interface StoredLedger {
 }
 
 export async function ledgerInRuns(
-  position: Position,
+  record: LedgerRecord,
   runs: readonly RunReference[],
   readerOf: (run: RunReference) => RunReader,
 ): Promise<StoredLedger> {
-  const { from, to } = ledgerKeyRange(position);
+  const { from, to } = ledgerKeyRange(record);
   const entries: ClosedEntry[] = [];
   const damaged: RunReference[] = [];
   for (const run of runs) {

@@ -19,9 +19,10 @@ import {
   quarantineId,
   timelineOfQuarantineId,
 } from '../ports.ts';
-import { type Position, sortablePosition } from '../position.ts';
+import { sortablePosition } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import { ledgerStanding } from '../state/ledger-standing.ts';
+import type { LedgerRecord } from '../state/quarantine-ledger.ts';
 import type { RecentLedger } from '../state/recent-ledger.ts';
 import { type DamagedRun, DamagedRuns } from './damaged-runs.ts';
 import type { RecordChoice } from './quarantine-body.ts';
@@ -191,12 +192,15 @@ async function standingOfId(id: string, ledgers: Ledgers): Promise<WaitingStandi
   const ledger = ledgers.get(id.slice(0, id.indexOf('/')));
   const isOfIt =
     ledger !== undefined && isQuarantineId(id) && timelineOfQuarantineId(id) <= ledger.timeline;
-  return isOfIt ? ledger.standingOf(positionOfQuarantineId(id)) : 'unknown';
+  return isOfIt
+    ? ledger.standingOf({ shardId: ledger.shardId, ...positionOfQuarantineId(id) })
+    : 'unknown';
 }
 
 /** The ledger of one slice, at one epoch. */
 class LedgerReader {
   readonly timeline: number;
+  readonly shardId: string;
   readonly #sliceId: string;
   readonly #manifest: Manifest;
   readonly #runs: RunCache;
@@ -209,6 +213,7 @@ class LedgerReader {
     onDamage: (run: DamagedRun) => void,
   ) {
     this.timeline = head.timeline;
+    this.shardId = head.shardId;
     this.#sliceId = head.sliceId;
     this.#manifest = checkpoint.manifest;
     this.#runs = runs;
@@ -216,7 +221,7 @@ class LedgerReader {
     this.#recent = checkpoint.image.recentLedger;
   }
 
-  async standingOf(record: Position): Promise<WaitingStanding> {
+  async standingOf(record: LedgerRecord): Promise<WaitingStanding> {
     const recent = this.#recent.entriesOf(record);
     const readerOf = (run: RunReference) => this.#runs.reader(this.#sliceId, run);
     const stored = await ledgerInRuns(record, this.#manifest.runs, readerOf);

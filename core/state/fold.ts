@@ -20,6 +20,7 @@ import type { LedgerStanding } from './ledger-standing.ts';
 import {
   enterQuarantined,
   enterRedriven,
+  type LedgerRecord,
   ledgerNameOf,
   waitsForView,
 } from './quarantine-ledger.ts';
@@ -32,7 +33,7 @@ import type { ViewTable } from './view-table.ts';
 export class RecordFold {
   readonly #plan: Plan;
   readonly #check: RecordCheck;
-
+  readonly #shardId: string;
   readonly #sequenceHash: SequenceHash;
   readonly #withinMs: number;
   /** Of the record that was judged last. */
@@ -43,7 +44,7 @@ export class RecordFold {
   constructor(plan: Plan, decoder: RecordDecoder, shardId: string) {
     this.#plan = plan;
     this.#check = new RecordCheck(plan, decoder);
-
+    this.#shardId = shardId;
     this.#sequenceHash = new SequenceHash(shardId);
     this.#withinMs = plan.dedupe?.withinMs ?? 0;
     this.#fields = this.#check.fields;
@@ -76,7 +77,7 @@ export class RecordFold {
    * waits (null: the record as a whole). Says why if it is still bad: nothing is changed then.
    */
   redrive(
-    record: StreamRecord,
+    record: StreamRecord & LedgerRecord,
     { waiting, counted }: LedgerStanding,
     image: SliceImage,
     since: Uncommitted,
@@ -133,9 +134,11 @@ export class RecordFold {
       return 'heartbeats';
     }
     progress.shardTime = afterRecord(progress.shardTime, record.arrivalMs);
-    if (condemned !== null) return quarantine(record, condemned, since);
+    if (condemned !== null) return this.#quarantine(record, condemned, since);
     const bad = this.#check.judge(record);
-    return bad === null ? this.#foldSound(record, image, since) : quarantine(record, bad, since);
+    return bad === null
+      ? this.#foldSound(record, image, since)
+      : this.#quarantine(record, bad, since);
   }
 
   #foldSound(record: StreamRecord, image: SliceImage, since: Uncommitted): RecordClass {
@@ -176,12 +179,35 @@ export class RecordFold {
       const quoted = lateViews.map((index) => `'${this.#plan.views[index]?.name}'`).join(', ');
       const late: BadRecord = { reason: 'late', detail: `its window had closed in ${quoted}` };
       const waiting = lateViews.map((index) => names[index] as string);
-      quarantine(record, late, since, waiting, !folded);
+      this.#quarantine(record, late, since, waiting, !folded);
       if (folded) progress.partlyQuarantined++;
     }
     if (folded) return 'folded';
     if (!matched) return 'unmatched';
     return lateViews.length > 0 ? 'quarantined' : 'late';
+  }
+
+  #quarantine(
+    record: StreamRecord,
+    bad: BadRecord,
+    since: Uncommitted,
+    views: readonly (string | null)[] = [null],
+    counted = true,
+  ): RecordClass {
+    const { sequenceNumber, subSequence, partitionKey, arrivalMs, data } = record;
+    const named = { shardId: this.#shardId, sequenceNumber, subSequence };
+    enterQuarantined(ledgerOf(since), named, views, counted);
+    const { reason, detail } = bad;
+    since.quarantined.push({
+      sequenceNumber,
+      subSequence,
+      partitionKey,
+      arrivalMs,
+      data,
+      reason,
+      detail,
+    });
+    return 'quarantined';
   }
 
   #foldOpen(index: number, startMs: number, image: SliceImage): void {
@@ -265,26 +291,4 @@ function goInside(record: StreamRecord, begins: boolean, since: Uncommitted): vo
 
 function ledgerOf(since: Uncommitted): ViewTable {
   return since.late.at(-1) as ViewTable;
-}
-
-function quarantine(
-  record: StreamRecord,
-  bad: BadRecord,
-  since: Uncommitted,
-  views: readonly (string | null)[] = [null],
-  counted = true,
-): RecordClass {
-  enterQuarantined(ledgerOf(since), record, views, counted);
-  const { sequenceNumber, subSequence, partitionKey, arrivalMs, data } = record;
-  const { reason, detail } = bad;
-  since.quarantined.push({
-    sequenceNumber,
-    subSequence,
-    partitionKey,
-    arrivalMs,
-    data,
-    reason,
-    detail,
-  });
-  return 'quarantined';
 }

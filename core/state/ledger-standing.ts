@@ -1,12 +1,9 @@
 /**
  * What the ledger of the quarantine says of one record: what of it waits for a redrive.
  */
-import { encodeText } from '../bytes.ts';
-import { type Position, sortablePosition } from '../position.ts';
 import type { ClosedEntry } from './closed-entries.ts';
 import { mergeClosedEntries } from './closed-entries.ts';
-import { decodeGroupKey } from './group-key.ts';
-import { LEDGER, LEDGER_VIEW } from './quarantine-ledger.ts';
+import { LEDGER, LEDGER_VIEW, parseLedgerKey } from './quarantine-ledger.ts';
 import { ViewTable } from './view-table.ts';
 
 export interface LedgerStanding {
@@ -30,14 +27,8 @@ export function ledgerStanding(entries: readonly ClosedEntry[]): LedgerStanding 
     table.decode(slot, accumulators);
     if (valueIn(LEDGER.redriven) > 0) cameBack = true;
     if (valueIn(LEDGER.quarantined) <= valueIn(LEDGER.redriven)) continue;
-    waiting.push(decodeGroupKey(key)[1] as string | null);
+    waiting.push(parseLedgerKey(key).view);
     if (valueIn(LEDGER.counted) > 0) counted = true;
   }
   return { waiting, counted, cameBack };
-}
-
-/** True for a key of the ledger that is one of this record's. */
-export function isLedgerKeyOf(position: Position, key: Uint8Array): boolean {
-  const prefix = encodeText(sortablePosition(position));
-  return prefix.every((byte, index) => key[index + 1] === byte);
 }

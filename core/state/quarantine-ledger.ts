@@ -3,15 +3,22 @@
  * entries only. It is divided, merged and read as results are, so a redrive finds a record however long ago it was put
  * aside, and finds it once.
  *
- *   key: position, view (null: the record as a whole; otherwise the life and name of a view that alone quarantined it, as late)
+ *   key: shard, position, view (null: the record as a whole; otherwise the life and name of a view that alone quarantined it, as late)
  *   entry: how often quarantined · whether it counts as quarantined · how often redriven
  */
+
+import { compareBytes } from '../bytes.ts';
 import { NO_OPTIONS } from '../definition/kinds/aggregate-descriptor.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { type Position, sortablePosition } from '../position.ts';
-import { encodeGroupKey } from './group-key.ts';
+import { decodeGroupKey, encodeGroupKey } from './group-key.ts';
 import { firstLife, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
+
+/** A record as the ledger names it: sequence numbers of two shards are not told apart by themselves. */
+export interface LedgerRecord extends Position {
+  readonly shardId: string;
+}
 
 /** The aggregates of an entry. */
 export const LEDGER = { counted: 0, quarantined: 1, redriven: 2 } as const;
@@ -23,6 +30,7 @@ export const LEDGER_VIEW: ViewPlan = {
   name: '@quarantine',
   category: null,
   groupBy: [
+    { name: 'shard', field: -1 },
     { name: 'record', field: -1 },
     { name: 'view', field: -1 },
   ],
@@ -74,12 +82,12 @@ function partsOf(ledgerName: string): { readonly life: string; readonly name: st
 /** `ledger` is the table of what was quarantined and redriven since the last commit. */
 export function enterQuarantined(
   ledger: ViewTable,
-  position: Position,
+  record: LedgerRecord,
   views: readonly (string | null)[],
   counted: boolean,
 ): void {
   for (const [index, view] of views.entries()) {
-    const slot = slotOf(ledger, position, view);
+    const slot = slotOf(ledger, record, view);
     ledger.add(slot, LEDGER.quarantined, 1);
     if (counted && index === 0) ledger.add(slot, LEDGER.counted, 1);
   }
@@ -87,15 +95,15 @@ export function enterQuarantined(
 
 export function enterRedriven(
   ledger: ViewTable,
-  position: Position,
+  record: LedgerRecord,
   views: readonly (string | null)[],
 ): void {
-  for (const view of views) ledger.add(slotOf(ledger, position, view), LEDGER.redriven, 1);
+  for (const view of views) ledger.add(slotOf(ledger, record, view), LEDGER.redriven, 1);
 }
 
 /** Bounds of the keys of one record's entries: from inclusive, to exclusive. */
-export function ledgerKeyRange(position: Position): { from: Uint8Array; to: Uint8Array } {
-  const from = encodeGroupKey([sortablePosition(position), null]);
+export function ledgerKeyRange(record: LedgerRecord): { from: Uint8Array; to: Uint8Array } {
+  const from = keyOf(record, null);
   // Nothing sorts behind a view's name but another record: tags end at 5.
   const to = from.slice();
   to[to.length - 1] = 6;
@@ -107,17 +115,37 @@ export function ledgerKeyRange(position: Position): { from: Uint8Array; to: Uint
  * of those that `known`, its other entries, name. One may come twice.
  */
 export function ledgerEntryKeys(
-  position: Position,
+  record: LedgerRecord,
   names: readonly string[],
   known: readonly { readonly key: Uint8Array }[],
 ): readonly Uint8Array[] {
-  const record = sortablePosition(position);
-  const named = [null, ...names].map((name) => encodeGroupKey([record, name]));
+  const named = [null, ...names].map((name) => keyOf(record, name));
   return [...named, ...known.map(({ key }) => key)];
 }
 
-function slotOf(ledger: ViewTable, position: Position, view: string | null): number {
-  const key = encodeGroupKey([sortablePosition(position), view]);
+function slotOf(ledger: ViewTable, record: LedgerRecord, view: string | null): number {
+  const key = keyOf(record, view);
   const slot = ledger.find(0, key);
   return slot < 0 ? ledger.insert(0, key) : slot;
+}
+
+function keyOf(record: LedgerRecord, view: string | null): Uint8Array {
+  return encodeGroupKey([record.shardId, sortablePosition(record), view]);
+}
+
+/** True for a key of the ledger that is one of this record's. */
+export function isLedgerKeyOf(record: LedgerRecord, key: Uint8Array): boolean {
+  const { from, to } = ledgerKeyRange(record);
+  return compareBytes(key, from) >= 0 && compareBytes(key, to) < 0;
+}
+
+/** What a key says. */
+export function parseLedgerKey(key: Uint8Array): {
+  readonly shardId: string;
+  /** `sortablePosition` of the record. */
+  readonly place: string;
+  readonly view: string | null;
+} {
+  const [shardId, place, view] = decodeGroupKey(key) as [string, string, string | null];
+  return { shardId, place, view };
 }

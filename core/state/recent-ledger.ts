@@ -2,9 +2,8 @@
  * The ledger's entries since the newest base, by record. It is made when it is first asked for, and follows the list that it
  * is made from, so that commits cost nothing for it.
  */
-import type { Position } from '../position.ts';
 import { sortablePosition } from '../position.ts';
-import { decodeGroupKey } from './group-key.ts';
+import { type LedgerRecord, parseLedgerKey } from './quarantine-ledger.ts';
 
 interface LedgerEntry {
   readonly key: Uint8Array;
@@ -20,15 +19,16 @@ export class RecentLedger<Entry extends LedgerEntry = LedgerEntry> {
     this.#entries = entries;
   }
 
-  entriesOf(record: Position): readonly Entry[] {
+  entriesOf(record: LedgerRecord): readonly Entry[] {
     for (; this.#indexedCount < this.#entries.length; this.#indexedCount++) {
       const entry = this.#entries[this.#indexedCount] as Entry;
-      const name = String(decodeGroupKey(entry.key)[0]);
+      const { shardId, place } = parseLedgerKey(entry.key);
+      const name = nameOf(shardId, place);
       const known = this.#byRecord.get(name);
       if (known === undefined) this.#byRecord.set(name, [entry]);
       else known.push(entry);
     }
-    return this.#byRecord.get(sortablePosition(record)) ?? [];
+    return this.#byRecord.get(nameOf(record.shardId, sortablePosition(record))) ?? [];
   }
 
   /** The list was emptied. */
@@ -36,4 +36,8 @@ export class RecentLedger<Entry extends LedgerEntry = LedgerEntry> {
     this.#byRecord.clear();
     this.#indexedCount = 0;
   }
+}
+
+function nameOf(shardId: string, place: string): string {
+  return `${shardId}/${place}`;
 }

@@ -14,7 +14,7 @@ import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
-import { ledgerEntryKeys } from './quarantine-ledger.ts';
+import { type LedgerRecord, ledgerEntryKeys } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
@@ -91,7 +91,7 @@ export class SliceState {
   }
 
   /** See `RecordFold.redrive`. `stored` are the record's entries in the ledger's runs. */
-  redrive(record: StreamRecord, stored: readonly ClosedEntry[]): RedriveResult {
+  redrive(record: StreamRecord & LedgerRecord, stored: readonly ClosedEntry[]): RedriveResult {
     const standing = this.ledgerStanding(record, stored);
     if (standing.waiting.length === 0) {
       return { outcome: standing.cameBack ? 'came-back' : 'not-put-aside' };
@@ -101,13 +101,13 @@ export class SliceState {
   }
 
   /** What the ledger says of a record; `stored` are its entries in runs. */
-  ledgerStanding(record: Position, stored: readonly ClosedEntry[]): LedgerStanding {
+  ledgerStanding(record: LedgerRecord, stored: readonly ClosedEntry[]): LedgerStanding {
     const committed = [...stored, ...this.image.recentLedger.entriesOf(record)];
     return ledgerStanding([...committed, ...this.#newLedger(record, committed)]);
   }
 
   /** What the ledger says of a record since the last commit; `committed` are all other entries of it. */
-  #newLedger(record: Position, committed: readonly ClosedEntry[]): ClosedEntry[] {
+  #newLedger(record: LedgerRecord, committed: readonly ClosedEntry[]): ClosedEntry[] {
     const table = this.#since.late.at(-1) as ViewTable;
     // By slot: several names may be of one key.
     const entries = new Map<number, ClosedEntry>();

@@ -7,6 +7,7 @@ import { isFault, TransientFault } from '../faults.ts';
 import type { StreamRecord, Suspicion, SuspicionStore } from '../ports.ts';
 import { comparePositions, type Position, sortablePosition } from '../position.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
+import type { LedgerRecord } from '../state/quarantine-ledger.ts';
 import type { RedriveResult, SliceState } from '../state/slice-state.ts';
 import { decideSuspicion, relaxed, survived } from './suspicion.ts';
 
@@ -92,7 +93,11 @@ export class FoldGuard {
   }
 
   /** See `SliceState.redrive`; a record that threw is bad at its second try. */
-  redrive(record: StreamRecord, state: SliceState, stored: readonly ClosedEntry[]): RedriveResult {
+  redrive(
+    record: StreamRecord & LedgerRecord,
+    state: SliceState,
+    stored: readonly ClosedEntry[],
+  ): RedriveResult {
     const bad = this.#failureOf(record);
     if (bad !== null) return { outcome: 'still-bad', bad };
     try {

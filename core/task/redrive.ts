@@ -21,6 +21,7 @@ import {
   timelineOfQuarantineId,
 } from '../ports.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
+import type { LedgerRecord } from '../state/quarantine-ledger.ts';
 import type { FoldGuard } from './fold-guard.ts';
 import type { Memory } from './slice-memory.ts';
 
@@ -247,7 +248,7 @@ function inLedger(
   waits: string,
 ): typeof CAME_BACK | string {
   if (timelineOfQuarantineId(id) > head.timeline) return UNKNOWN;
-  const { waiting, cameBack } = state.ledgerStanding(positionOfQuarantineId(id), stored);
+  const { waiting, cameBack } = state.ledgerStanding(recordOf(head, id), stored);
   if (waiting.length > 0) return waits;
   return cameBack ? CAME_BACK : UNKNOWN;
 }
@@ -259,8 +260,12 @@ async function ledgerEntries(
   runs: RunCache,
 ): Promise<readonly ClosedEntry[] | string> {
   if (!isQuarantineId(id) || !id.startsWith(`${head.sliceId}/`)) return UNKNOWN;
-  const position = positionOfQuarantineId(id);
   const readerOf = (run: RunReference) => runs.reader(head.sliceId, run);
-  const found = await ledgerInRuns(position, checkpoint.manifest.runs, readerOf);
+  const found = await ledgerInRuns(recordOf(head, id), checkpoint.manifest.runs, readerOf);
   return found.damaged.length > 0 ? UNREADABLE : found.entries;
+}
+
+/** The record behind an id of the slice. */
+function recordOf({ shardId }: Head, id: string): LedgerRecord {
+  return { shardId, ...positionOfQuarantineId(id) };
 }

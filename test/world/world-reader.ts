@@ -52,8 +52,8 @@ export class WorldReader {
     const index = checkpoint.image.views.length - 1;
     const rows = await this.#rows(checkpoint, index, LEDGER_VIEW);
     return rows.map(({ key, results }) => ({
-      sequenceNumber: String(BigInt(String(key[0]).split('.')[0] as string)),
-      view: key[1] as string | null,
+      sequenceNumber: String(BigInt(String(key[1]).split('.')[0] as string)),
+      view: key[2] as string | null,
       inQuarantine: results[LEDGER.quarantined] as number,
       redriven: results[LEDGER.redriven] as number,
     }));

@@ -20,6 +20,7 @@ import {
   rowId,
   type ShardRecount,
 } from '../../../simulation/recount.ts';
+import { SHARD } from '../../world/small-log.ts';
 import { ARRIVAL_MS, emptyState, planOf, recordAt } from '../state/fold-fixture.ts';
 import { anyLog, anyPlan } from './random-log.ts';
 
@@ -106,7 +107,7 @@ function redrive(
     for (const { sequenceNumber, afterCount } of redriven) {
       if (afterCount !== count) continue;
       const record = records.find((each) => each.sequenceNumber === sequenceNumber);
-      state.redrive(record as LoggedRecord, []);
+      state.redrive({ ...(record as LoggedRecord), shardId: SHARD }, []);
     }
     const next = records[count];
     const reason = condemned.get(next?.sequenceNumber ?? '');

@@ -11,6 +11,7 @@ import {
   mergeClosedEntries,
 } from '../../../core/state/closed-entries.ts';
 import { decodeGroupKey } from '../../../core/state/group-key.ts';
+import type { LedgerRecord } from '../../../core/state/quarantine-ledger.ts';
 import { SliceImage } from '../../../core/state/slice-image.ts';
 import { SliceState } from '../../../core/state/slice-state.ts';
 import type { WindowSource } from '../../../core/state/state-change.ts';
@@ -33,9 +34,10 @@ export function emptyState(plan: Plan, decoder = createJsonDecoder(plan)): Slice
 }
 
 /** The `index`-th record of a shard; text and bytes are taken as they are, all else as JSON. */
-export function recordAt(index: number, data: unknown): StreamRecord {
+export function recordAt(index: number, data: unknown): StreamRecord & LedgerRecord {
   const text = typeof data === 'string' ? data : JSON.stringify(data);
   return {
+    shardId: SHARD,
     sequenceNumber: String(1_000n + BigInt(index)),
     subSequence: 0,
     partitionKey: `p${index}`,

@@ -6,9 +6,15 @@ import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
 import { sortablePosition } from '../../../core/position.ts';
 import { totalRecords } from '../../../core/state/counters.ts';
 import { encodeGroupKey } from '../../../core/state/group-key.ts';
-import { isLedgerKeyOf, ledgerStanding } from '../../../core/state/ledger-standing.ts';
-import { ledgerKeyRange } from '../../../core/state/quarantine-ledger.ts';
-import type { SliceState } from '../../../core/state/slice-state.ts';
+import { ledgerStanding } from '../../../core/state/ledger-standing.ts';
+import {
+  isLedgerKeyOf,
+  ledgerKeyRange,
+  parseLedgerKey,
+} from '../../../core/state/quarantine-ledger.ts';
+import { SliceImage } from '../../../core/state/slice-image.ts';
+import { SliceState } from '../../../core/state/slice-state.ts';
+import { SHARD } from '../../world/small-log.ts';
 import { emptyState, planOf, recordAt, rowsOf } from './fold-fixture.ts';
 
 const AGGREGATES = { records: { count: '*' }, total: { sum: 'n' } };
@@ -193,26 +199,55 @@ describe('what is not redriven', () => {
 });
 
 describe('the ledger', () => {
-  const position = { sequenceNumber: '77', subSequence: 3 };
-  const keyOf = (view: string | null, at = position) =>
-    encodeGroupKey([sortablePosition(at), view]);
+  const record = { shardId: SHARD, sequenceNumber: '77', subSequence: 3 };
+  const keyOf = (view: string | null, of = record) =>
+    encodeGroupKey([of.shardId, sortablePosition(of), view]);
 
   it('finds all entries of one record by a range of keys, and no other record’s', () => {
-    const { from, to } = ledgerKeyRange(position);
+    const { from, to } = ledgerKeyRange(record);
     const isIn = (key: Uint8Array) => compareBytes(key, from) >= 0 && compareBytes(key, to) < 0;
     for (const view of [null, 'a', 'z'.repeat(64)]) {
       expect(isIn(keyOf(view))).toBe(true);
-      expect(isLedgerKeyOf(position, keyOf(view))).toBe(true);
+      expect(isLedgerKeyOf(record, keyOf(view))).toBe(true);
+      const place = sortablePosition(record);
+      expect(parseLedgerKey(keyOf(view))).toEqual({ shardId: SHARD, place, view });
     }
     for (const other of [
-      { ...position, subSequence: 2 },
-      { ...position, subSequence: 4 },
-      { ...position, sequenceNumber: '76' },
-      { ...position, sequenceNumber: '770' },
+      { ...record, subSequence: 2 },
+      { ...record, subSequence: 4 },
+      { ...record, sequenceNumber: '76' },
+      { ...record, sequenceNumber: '770' },
+      { ...record, shardId: 'shardId-000000000001' },
+      { ...record, shardId: `${SHARD}0` },
+      { ...record, shardId: SHARD.slice(0, -1) },
     ]) {
       expect(isIn(keyOf(null, other))).toBe(false);
-      expect(isLedgerKeyOf(position, keyOf('a', other))).toBe(false);
+      expect(isLedgerKeyOf(record, keyOf('a', other))).toBe(false);
     }
+  });
+
+  it('tells records of one number apart by their shards, in memory, in what follows and in runs', () => {
+    const other = 'shardId-000000000001';
+    const state = corrected(true);
+    expect(state.redrive({ ...BACK, shardId: other }, [])).toEqual({ outcome: 'not-put-aside' });
+    // What another shard's slice had quarantined under the same number, as it would be inherited.
+    const theirs = new SliceState(new SliceImage(plan), correctable(plan), other);
+    theirs.fold(recordAt(0, event(1, 1_000)));
+    theirs.fold(BACK);
+    theirs.commit();
+    const inherited = theirs.closedSinceBase().at(-1)!;
+    expect(state.redrive(BACK, [])).toEqual({ outcome: 'redriven' });
+    expect(state.redrive({ ...BACK, shardId: other }, inherited)).toEqual({ outcome: 'redriven' });
+    for (const shardId of [SHARD, other]) {
+      expect(state.redrive({ ...BACK, shardId }, [])).toEqual({ outcome: 'came-back' });
+    }
+    state.commit();
+    const recent = state.image.recentLedger;
+    const shardsOf = (shardId: string) =>
+      recent.entriesOf({ ...BACK, shardId }).map(({ key }) => parseLedgerKey(key).shardId);
+    expect(new Set(shardsOf(SHARD))).toEqual(new Set([SHARD]));
+    expect(new Set(shardsOf(other))).toEqual(new Set([other]));
+    expect(shardsOf('shardId-000000000002')).toEqual([]);
   });
 
   it('says what waits out of entries in any number of places', () => {

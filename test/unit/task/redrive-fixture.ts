@@ -82,7 +82,8 @@ export class RedriveWorld extends TaskWorld {
     const state = new SliceState(strict.image, createJsonDecoder(smallPlan), SHARD);
     for (const each of this.batch(10, first)) state.fold(each);
     for (const index of redriven) {
-      expect(state.redrive(this.records[index]!, []).outcome).toBe('redriven');
+      const record = { ...this.records[index]!, shardId: SHARD };
+      expect(state.redrive(record, []).outcome).toBe('redriven');
     }
     for (const each of this.batch(first, count)) state.fold(each);
     state.commit();

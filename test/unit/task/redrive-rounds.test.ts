@@ -6,7 +6,7 @@ import { REDRIVE_BEGINNINGS_MAX, REDRIVE_ROUND_MS_MAX } from '../../../core/limi
 import { type BlobStore, quarantineId } from '../../../core/ports.ts';
 import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';
-import { SLICE, smallPlan } from '../../world/small-log.ts';
+import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
 import { RedriveWorld, strictDecoder } from './redrive-fixture.ts';
 import { type Code, overriding, PLENTY } from './task-fixture.ts';
 
@@ -73,7 +73,9 @@ describe('the work of a redrive', () => {
         },
       });
     }
-    for (const record of world.records) image.recentLedger.entriesOf(record);
+    for (const record of world.records) {
+      image.recentLedger.entriesOf({ ...record, shardId: SHARD });
+    }
     expect(looks).toBe(COUNT);
   });
 
