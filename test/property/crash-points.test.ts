@@ -29,6 +29,23 @@ describe('a world of one slice', () => {
     expect(await runWithEachFault('checkpoints only')).toBeGreaterThan(300);
   });
 
+  it.each([1, 2, 3, 4])(
+    'gives it with several records inside Kinesis records: %i',
+    async (seed) => {
+      const log = randomLog(60, seed);
+      const options = { log, environments: 3, insideSizes: [1, 4, 2, 7] };
+      await new World(options).run();
+      await new World({ ...options, knobs: { unsavedAgeMsMax: 4_000 }, tickEvery: 5 }).run();
+    },
+  );
+
+  it('survives every fault where Kinesis records have several inside', async () => {
+    const name = 'Kinesis records with several inside';
+    const world = await runWithoutFaults(name);
+    expect([...world.redriven].some((record) => record.includes('.'))).toBe(true);
+    expect(await runWithEachFault(name)).toBeGreaterThan(150);
+  });
+
   it('survives every fault where batches are only delivered, and ticks save them', async () => {
     const name = 'batches that are only delivered, and ticks';
     const [all, some] = [await runWithoutFaults('checkpoints only'), await runWithoutFaults(name)];

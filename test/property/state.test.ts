@@ -6,8 +6,16 @@ import type { ClosedEntry } from '../../core/state/closed-entries.ts';
 import { totalRecords } from '../../core/state/counters.ts';
 import { SliceImage } from '../../core/state/slice-image.ts';
 import type { SliceState } from '../../core/state/slice-state.ts';
+import { DigestRecount } from '../../simulation/recount-digest.ts';
 import { emptyState, mergedText } from '../unit/state/fold-fixture.ts';
-import { randomLog, recount, smallPlan, toStreamRecord } from '../world/small-log.ts';
+import {
+  insideKinesisRecords,
+  randomLog,
+  recount,
+  SHARD,
+  smallPlan,
+  toStreamRecord,
+} from '../world/small-log.ts';
 
 const anySeed = fc.integer({ min: 1, max: 1 << 20 });
 /** What happens after a record: mostly nothing, or a commit, or a commit with a base. */
@@ -119,11 +127,38 @@ describe('the state of a slice', () => {
         const state = scratch(log.map(toStreamRecord));
         const { counts, inQuarantine } = recount(log);
         expect(state.progress.counts).toEqual(counts);
-        expect(totalRecords(state.progress.counts)).toBe(state.progress.digest.count);
-        expect(state.progress.digest.count).toBe(log.length);
+        expect(totalRecords(state.progress.counts)).toBe(state.progress.recordCount);
+        expect(state.progress.recordCount).toBe(log.length);
         expect(state.quarantined.map(({ sequenceNumber }) => sequenceNumber)).toEqual(inQuarantine);
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it('is the same however many records are inside a Kinesis record; the digest is that of an archive', () => {
+    const anySizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(anySeed, anySizes, anyCuts, (seed, sizes, cuts) => {
+        const plain = randomLog(LENGTH, seed).map(toStreamRecord);
+        const records = insideKinesisRecords(plain, sizes);
+        const state = emptyState(smallPlan);
+        for (const [index, record] of records.entries()) {
+          state.fold(record);
+          if (state.isWhole && cuts[index % cuts.length] === 'commit') state.commit();
+        }
+        const { counts, recordCount, digest } = state.progress;
+        const straight = scratch(plain);
+        expect(counts).toEqual(straight.progress.counts);
+        expect(state.entryCount).toBe(straight.entryCount);
+        expect(mergedText(smallPlan, state.closedSinceBase())).toEqual(
+          mergedText(smallPlan, straight.closedSinceBase()),
+        );
+        expect(recordCount).toBe(LENGTH);
+        const archive = records.filter(({ subSequence }) => subSequence === 0);
+        const expected = new DigestRecount().at(SHARD, archive, archive.length);
+        expect(digest.value()).toEqual(expected);
+      }),
+      { numRuns: 40 },
     );
   });
 

@@ -11,6 +11,13 @@ const UNSAVED = { unsavedAgeMsMax: 2_500 };
 
 export const SCHEDULES = {
   'checkpoints only': { log: randomLog(30, 7) },
+  'Kinesis records with several inside': {
+    log: SHORT_LOG,
+    batchSizes: [1],
+    insideSizes: [2, 3],
+    tickEvery: 3,
+    events: { 5: 'redrive' },
+  },
   'batches that are only delivered, and ticks': {
     log: randomLog(24, 7),
     knobs: UNSAVED,

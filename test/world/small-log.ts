@@ -5,6 +5,7 @@
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { Plan } from '../../core/definition/plan.ts';
 import type { StreamRecord } from '../../core/ports.ts';
+import type { Position } from '../../core/position.ts';
 
 export const SHARD = 'shardId-000000000000';
 export const SLICE = 'slice-000000000000';
@@ -88,6 +89,11 @@ export function insideKinesisRecords(
   return inside;
 }
 
+/** Names a record in a test's output: its sequence number, and where it stands inside the Kinesis record if not first. */
+export function nameOfRecord({ sequenceNumber, subSequence }: Position): string {
+  return subSequence === 0 ? sequenceNumber : `${sequenceNumber}.${subSequence}`;
+}
+
 /** Random, but the same for the same seed (xorshift). */
 export function randomLog(length: number, seed: number): (SmallRecord | null)[] {
   let state = seed * 2 + 1;
@@ -125,20 +131,21 @@ export interface Recount {
   /** By view, then by `key` or `key@window start`: how many records and their amounts. */
   readonly groups: Record<string, Record<string, number[]>>;
   readonly counts: Record<string, number>;
-  /** Sequence numbers of what was quarantined, redriven or not. */
+  /** Names of what was quarantined, redriven or not. */
   readonly inQuarantine: string[];
 }
 
 const WHOLE_LOG: readonly PlanSpan[] = [{ plan: smallPlan, from: 0 }];
 
 /**
- * What a fold of the log must give, counted plainly. `redriven` are sequence numbers of late records that came back since:
- * the event of none of them may be in the log twice.
+ * What a fold of the log must give, counted plainly. `redriven` are names of late records that came back since: the event of
+ * none of them may be in the log twice. `records` are the log as the stream has it, where that is not `toStreamRecord` of each.
  */
 export function recount(
   log: readonly (SmallRecord | null)[],
   spans = WHOLE_LOG,
   redriven: ReadonlySet<string> = new Set(),
+  records: readonly Position[] = log.map(toStreamRecord),
 ): Recount {
   let groups: Recount['groups'] = {};
   const counts = { folded: 0, duplicates: 0, late: 0, quarantined: 0, unmatched: 0, heartbeats: 0 };
@@ -153,9 +160,9 @@ export function recount(
   };
   for (const [index, record] of log.entries()) {
     for (const { plan, from } of spans) if (from === index) groups = beginning(plan, groups);
-    const { sequenceNumber } = toStreamRecord(record, index);
+    const name = nameOfRecord(records[index] as Position);
     if (record === null) {
-      inQuarantine.push(sequenceNumber);
+      inQuarantine.push(name);
       counts.quarantined++;
       continue;
     }
@@ -174,8 +181,8 @@ export function recount(
       put('updated', group, amount);
       if (!isLate) put('dropped', group, amount);
     }
-    if (isAside) inQuarantine.push(sequenceNumber);
-    if (type === 'b' && (!isLate || redriven.has(sequenceNumber))) {
+    if (isAside) inQuarantine.push(name);
+    if (type === 'b' && (!isLate || redriven.has(name))) {
       folded = put('put_aside', group, amount);
     }
     if (folded) {

@@ -6,6 +6,7 @@ import { type BlobStores, readBlob } from '../../core/checkpoint/blobs.ts';
 import type { Checkpoint } from '../../core/checkpoint/restore.ts';
 import { RunReader } from '../../core/checkpoint/run.ts';
 import type { ViewPlan } from '../../core/definition/plan.ts';
+import type { Position } from '../../core/position.ts';
 import {
   type ClosedEntry,
   closedEntriesOf,
@@ -15,10 +16,11 @@ import { decodeGroupKey } from '../../core/state/group-key.ts';
 import { LEDGER, LEDGER_VIEW } from '../../core/state/quarantine-ledger.ts';
 import type { WindowSource } from '../../core/state/state-change.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
-import type { Recount } from './small-log.ts';
+import { nameOfRecord, type Recount } from './small-log.ts';
 
 export interface LedgerRow {
-  readonly sequenceNumber: string;
+  /** See `nameOfRecord`. */
+  readonly record: string;
   readonly view: string | null;
   readonly inQuarantine: number;
   readonly redriven: number;
@@ -52,7 +54,7 @@ export class WorldReader {
     const index = checkpoint.image.views.length - 1;
     const rows = await this.#rows(checkpoint, index, LEDGER_VIEW);
     return rows.map(({ key, results }) => ({
-      sequenceNumber: String(BigInt(String(key[1]).split('.')[0] as string)),
+      record: nameOfRecord(positionOfPlace(key[1] as string)),
       view: key[2] as string | null,
       inQuarantine: results[LEDGER.quarantined] as number,
       redriven: results[LEDGER.redriven] as number,
@@ -81,6 +83,12 @@ export class WorldReader {
       return { key: decodeGroupKey(key), windowStartMs, results };
     });
   }
+}
+
+/** The inverse of `sortablePosition`. */
+function positionOfPlace(place: string): Position {
+  const [sequence, sub] = place.split('.') as [string, string];
+  return { sequenceNumber: String(BigInt(sequence)), subSequence: Number(sub) };
 }
 
 /** What `answers` must be. */

@@ -16,7 +16,9 @@ import { quarantineId, requestId, type StreamRecord } from '../../core/ports.ts'
 import { comparePositions } from '../../core/position.ts';
 import { Crash, type FaultKind, FaultSwitch } from './fault-switch.ts';
 import {
+  insideKinesisRecords,
   laterPlan,
+  nameOfRecord,
   type PlanSpan,
   type Recount,
   recount,
@@ -45,8 +47,10 @@ export interface WorldOptions {
   readonly log: readonly (SmallRecord | null)[];
   readonly faults?: ReadonlyMap<number, FaultKind>;
   readonly environments?: number;
-  /** Sizes of the batches, over and over. */
+  /** Sizes of the batches, over and over: a batch ends with its last Kinesis record. */
   readonly batchSizes?: readonly number[];
+  /** How many records are inside a Kinesis record, over and over. */
+  readonly insideSizes?: readonly number[];
   readonly knobs?: Partial<Knobs>;
   /** Each so many steps there is a tick instead of a batch; 0: never. */
   readonly tickEvery?: number;
@@ -96,9 +100,9 @@ export class World {
 
   constructor(options: WorldOptions) {
     const environments = options.environments ?? 2;
-    const { log, batchSizes = [2, 1, 3], tickEvery = 0, events = {} } = options;
-    this.#options = { log, environments, batchSizes, tickEvery, events };
-    this.records = log.map(toStreamRecord);
+    const { log, batchSizes = [2, 1, 3], insideSizes = [1], tickEvery = 0, events = {} } = options;
+    this.#options = { log, environments, batchSizes, insideSizes, tickEvery, events };
+    this.records = insideKinesisRecords(log.map(toStreamRecord), insideSizes);
     this.stores = new MemoryPorts(1_000_000, {
       chainLengthMax: 4,
       runFanIn: 2,
@@ -134,16 +138,31 @@ export class World {
       if (event !== undefined && event !== 'recover') await this.#happen(event);
       const size = batchSizes[step % batchSizes.length] as number;
       // The event source may be behind what it was told: it brings some records again.
-      this.#batchStart = Math.max(0, next - (step % 3));
-      const batch = this.records.slice(this.#batchStart, next + size);
+      this.#batchStart = this.#startAt(Math.max(0, next - (step % 3)));
+      const end = this.#endAt(next + size);
+      const batch = this.records.slice(this.#batchStart, end);
       const isTick = tickEvery > 0 && step % tickEvery === tickEvery - 1;
       const work = event === 'recover' ? event : isTick ? 'tick' : batch;
       const done = await this.#invoke(step % this.#environments.length, work);
       await this.#overtaking;
-      if (done && work === batch) next = Math.min(this.records.length, next + size);
+      if (done && work === batch) next = end;
     }
     await this.#settle();
     await this.#checkEnd();
+  }
+
+  /** Where the Kinesis record begins that a record is inside. */
+  #startAt(index: number): number {
+    const { sequenceNumber } = this.records[index] as StreamRecord;
+    return this.records.findIndex((record) => record.sequenceNumber === sequenceNumber);
+  }
+
+  /** Behind the last record inside the Kinesis record before `end`. */
+  #endAt(end: number): number {
+    const isNext = end > 0 && end < this.records.length;
+    return isNext && this.#startAt(end) < end
+      ? this.#endAt(end + 1)
+      : Math.min(end, this.records.length);
   }
 
   async head(): Promise<Head | null> {
@@ -174,7 +193,11 @@ export class World {
     const what = `of epoch ${head.epoch} on timeline ${head.timeline}`;
     expectEqual(await this.#reader.answers(checkpoint), answersOf(expected), `answers ${what}`);
     expectEqual(head.counts, expected.counts, `counts ${what}`);
-    const inQuarantine = ledger.map(({ sequenceNumber }) => sequenceNumber);
+    const folded = this.records.slice(0, this.#countUpTo(head));
+    const kinesisCount = new Set(folded.map(({ sequenceNumber }) => sequenceNumber)).size;
+    const found = [head.recordCount, head.digest.count];
+    expectEqual(found, [folded.length, kinesisCount], `records ${what}`);
+    const inQuarantine = ledger.map(({ record }) => record);
     expectEqual(inQuarantine, expected.inQuarantine, `ledger ${what}`);
   }
 
@@ -227,7 +250,7 @@ export class World {
   async #requestAll(): Promise<void> {
     const { clock, nonces, inbox, quarantine } = this.stores;
     const listed = await quarantine.list(null, 1_000);
-    for (const { sequenceNumber } of listed) this.#requested.add(sequenceNumber);
+    for (const record of listed) this.#requested.add(nameOfRecord(record));
     const id = requestId(clock.nowMs(), nonces.nonce());
     const records = [...listed.map(quarantineId), `${SLICE}/of/nothing`];
     await inbox.put({ id, sliceId: SLICE, records, done: null });
@@ -271,7 +294,7 @@ export class World {
   async #overtake(held: number): Promise<void> {
     const other = (held + 1) % this.#environments.length;
     if (this.#busy.has(other)) return;
-    const batch = this.records.slice(this.#batchStart, this.#batchStart + 5);
+    const batch = this.records.slice(this.#batchStart, this.#endAt(this.#batchStart + 5));
     this.#overtaking = this.#invoke(other, batch);
     await this.#overtaking;
     this.#running = held;
@@ -286,7 +309,10 @@ export class World {
       this.#deploy();
       const index = step % this.#environments.length;
       this.#environments[index] = this.#newEnvironment(this.#plans[index] as Plan);
-      if (this.#rollout.length > 0 || !(await this.#invoke(index, this.records.slice(-2))))
+      if (
+        this.#rollout.length > 0 ||
+        !(await this.#invoke(index, this.records.slice(this.#startAt(this.records.length - 2))))
+      )
         continue;
       if (!(await this.#invoke(index, 'tick'))) continue;
       if (await this.#invoke(index, 'checkpoint')) return;
@@ -312,17 +338,17 @@ export class World {
     const requests = await this.stores.inbox.list(SLICE, null, 100);
     expectEqual(requests.filter(({ done }) => done === null).length, 0, 'open requests');
     const listed = await this.stores.quarantine.list(null, 1_000);
-    const sequenceNumbers = new Set(listed.map(({ sequenceNumber }) => sequenceNumber));
+    const names = new Set(listed.map(nameOfRecord));
     const { inQuarantine } = this.#recountOf(this.records.length, redriven);
-    expectEqual([...sequenceNumbers].sort(), [...inQuarantine].sort(), 'quarantine');
+    expectEqual([...names].sort(), [...inQuarantine].sort(), 'quarantine');
     for (const record of listed) {
-      const original = this.records.find((r) => r.sequenceNumber === record.sequenceNumber);
+      const original = this.records.find((each) => nameOfRecord(each) === nameOfRecord(record));
       expectEqual([...record.data], [...(original as StreamRecord).data], 'quarantined bytes');
     }
   }
 
-  #recordOf(sequenceNumber: string): SmallRecord | null | undefined {
-    const index = this.records.findIndex((record) => record.sequenceNumber === sequenceNumber);
+  #recordOf(name: string): SmallRecord | null | undefined {
+    const index = this.records.findIndex((record) => nameOfRecord(record) === name);
     return this.#options.log[index];
   }
 
@@ -335,7 +361,8 @@ export class World {
     const key = JSON.stringify([length, spans, [...redriven]]);
     let known = this.#recounts.get(key);
     if (known === undefined) {
-      known = recount(this.#options.log.slice(0, length), this.#spans, redriven);
+      const { log } = this.#options;
+      known = recount(log.slice(0, length), this.#spans, redriven, this.records);
       this.#recounts.set(key, known);
     }
     return known;
@@ -352,5 +379,5 @@ function redrivenOf(ledger: readonly LedgerRow[]): Set<string> {
     );
   }
   const redriven = ledger.filter((row) => row.redriven > 0);
-  return new Set(redriven.map(({ sequenceNumber }) => sequenceNumber));
+  return new Set(redriven.map(({ record }) => record));
 }
