@@ -48,18 +48,30 @@ export class Aggregator {
   }
 
   /** See `SliceTask.checkpoint`. */
-  checkpoint(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
-    return this.#evicting(this.#task(shardId).checkpoint(timeLeftMs));
+  checkpoint(
+    shardId: string,
+    timeLeftMs: () => number,
+    claimed: number | null = null,
+  ): Promise<DeliveryReport> {
+    return this.#evicting(this.#task(shardId).checkpoint(timeLeftMs, claimed));
   }
 
   /** See `SliceTask.tick`. */
-  tick(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
-    return this.#evicting(this.#task(shardId).tick(timeLeftMs));
+  tick(
+    shardId: string,
+    timeLeftMs: () => number,
+    claimed: number | null = null,
+  ): Promise<DeliveryReport> {
+    return this.#evicting(this.#task(shardId).tick(timeLeftMs, claimed));
   }
 
   /** See `SliceTask.recover`. */
-  recover(shardId: string, timeLeftMs: () => number): Promise<DeliveryReport> {
-    return this.#evicting(this.#task(shardId).recover(timeLeftMs));
+  recover(
+    shardId: string,
+    timeLeftMs: () => number,
+    claimed: number | null = null,
+  ): Promise<DeliveryReport> {
+    return this.#evicting(this.#task(shardId).recover(timeLeftMs, claimed));
   }
 
   #task(shardId: string): SliceTask {

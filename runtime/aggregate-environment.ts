@@ -9,6 +9,7 @@ import type { PipelineJson } from '../core/definition/pipeline-json.ts';
 import { INVOCATION_PAYLOAD_BYTES_MAX } from '../core/limits.ts';
 import type { StreamRecord } from '../core/ports.ts';
 import type { Position } from '../core/position.ts';
+import type { SliceEvent } from '../functions/aggregate/aggregate-event.ts';
 import { createAggregateHandler } from '../functions/aggregate/handler.ts';
 import {
   type KinesisEvent,
@@ -35,7 +36,12 @@ export type AggregatePayload =
       readonly after: Position;
       readonly limit: number;
     }
-  | { readonly kind: 'checkpoint' | 'recover' | 'tick'; readonly shardId: string };
+  | {
+      readonly kind: SliceEvent['tidemark'];
+      readonly shardId: string;
+      /** See `SliceEvent.generation`. */
+      readonly generation?: number;
+    };
 
 export type AggregateAnswer =
   | {
@@ -53,7 +59,9 @@ export type AggregateAnswer =
       readonly outcome: 'done';
       readonly epoch: number;
       readonly rewoundTo: number | null;
-      /** A tick left work that the next one can do at once. */
+      /** See `DeliveryReport`. */
+      readonly generation: number | null;
+      /** A tick or a recovery left work that the next one can do at once. */
       readonly isUnfinished: boolean;
     };
 
@@ -72,12 +80,13 @@ serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
   const request = payload as AggregatePayload;
   const context = { getRemainingTimeInMillis: timeLeftMs };
   if (request.kind !== 'records') {
-    const { kind: tidemark, shardId } = request;
-    const [report] = await handler({ tidemark, shardId }, context);
+    const { kind: tidemark, ...asked } = request;
+    const [report] = await handler({ tidemark, ...asked }, context);
     return {
       outcome: 'done',
       epoch: report?.epoch ?? 0,
       rewoundTo: report?.rewoundTo ?? null,
+      generation: report?.generation ?? null,
       isUnfinished: report?.isUnfinished ?? false,
     };
   }

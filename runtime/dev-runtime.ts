@@ -37,6 +37,7 @@ import { queryRoutes } from './query-api/query-routes.ts';
 import { redriveRoute } from './query-api/redrive-route.ts';
 import type { RuntimeEvent } from './runtime-event.ts';
 import { SliceHeads } from './slice-heads.ts';
+import { recoverSlice } from './slice-recovery.ts';
 import { SliceTicker } from './slice-ticker.ts';
 
 export interface DevRuntimeOptions extends DeploymentOptions {
@@ -315,7 +316,9 @@ export class DevRuntime {
   async #recover(shardId: string): Promise<void> {
     const mapping = this.#mapping as EventSourceMapping;
     try {
-      await mapping.inTurn(shardId, () => this.#invoke({ kind: 'recover', shardId }));
+      await recoverSlice(shardId, (payload) =>
+        mapping.inTurn(shardId, () => this.#invoke(payload)),
+      );
     } catch (error) {
       this.#tickFailed(shardId, error);
     }

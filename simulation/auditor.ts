@@ -56,6 +56,8 @@ export class Auditor {
   /** By slice: the last write of HEAD, and which process fenced the generation that is. */
   readonly #lastWrites = new Map<string, { readonly before: Head | null; readonly head: Head }>();
   readonly #owners = new Map<string, string>();
+  /** By slice, the generation that an event names: whichever environment gets it is an owner of that. */
+  readonly #handedOn = new Map<string, number>();
   readonly #recounts = new Map<string, ShardRecount>();
   #digests = new DigestRecount();
   #written = 0;
@@ -119,14 +121,21 @@ export class Auditor {
     void this.#follow(head, this.#written % this.#auditEvery === 0);
   }
 
+  /** To be told that a recovery goes on by events that name its generation. */
+  handedOn(sliceId: string, generation: number): void {
+    this.#handedOn.set(sliceId, generation);
+  }
+
   /** To be told who made the last write of a slice's HEAD; true if it completed an epoch. */
   writtenBy(sliceId: string, actor: string): boolean {
     const { before, head } = this.#lastWrites.get(sliceId) ?? {};
     if (before === undefined || before === null || head === undefined) return false;
     const isEpoch = head.epoch > before.epoch && head.timeline === before.timeline;
     const isTaken = head.generation > before.generation || head.planHash !== before.planHash;
+    const isOwner =
+      this.#owners.get(sliceId) === actor || this.#handedOn.get(sliceId) === before.generation;
     if (isTaken) this.#owners.set(sliceId, actor);
-    else if (isEpoch && before.status === 'RECOVERING' && this.#owners.get(sliceId) !== actor) {
+    else if (isEpoch && before.status === 'RECOVERING' && !isOwner) {
       this.#report('recovered by another than its owner', `${sliceId} by ${actor}`);
     }
     return isEpoch;

@@ -38,7 +38,8 @@ export function isExcused(
   // Only a person who asks for a base is told to wait, and code whose plan is no longer active.
   if (fault instanceof HeldFault) {
     const isBacklog = fault.message.includes('waits for its recovery');
-    return asked === 'checkpoint' || plansChanged || isBacklog;
+    const isFencedOff = asked === 'recover' && fault.message.includes('has fenced off');
+    return asked === 'checkpoint' || plansChanged || isBacklog || isFencedOff;
   }
   if (fault instanceof ReplayGapFault) return isGapped || sawTrim;
   if (fault instanceof MissingBlob && tookMs > keptMs) return true;

@@ -3,13 +3,14 @@
  * invocation that takes too long ends for its caller; the process is killed, or lives on as a zombie and finishes later
  * what it had begun.
  */
+import type { DeliveryReport } from '../core/task/delivery-report.ts';
 import type { AggregateEvent } from '../functions/aggregate/aggregate-event.ts';
 import type { AggregateHandler } from '../functions/aggregate/handler.ts';
 import { Connection, type Wire } from './connection.ts';
 import type { Random } from './random.ts';
 
 export type Invocation =
-  | { readonly outcome: 'returned' }
+  | { readonly outcome: 'returned'; readonly reports: readonly DeliveryReport[] }
   | { readonly outcome: 'failed' | 'timed-out' | 'died'; readonly why: string };
 
 /** What an invocation threw, with what there is to judge it by. */
@@ -114,7 +115,7 @@ export class LambdaEnvironment {
             const detail = `${this.name} completed ${completed} epochs and knows of ${commits}`;
             this.#habits.report('a write was not known for its own', detail);
           }
-          end({ outcome: 'returned' });
+          end({ outcome: 'returned', reports });
         },
         (fault: unknown) => {
           this.#finish();

@@ -4,6 +4,8 @@
 import { parseBlobKey } from '../core/checkpoint/names.ts';
 import { type QuarantinedRecord, quarantineId, requestId } from '../core/ports.ts';
 import { START } from '../core/position.ts';
+import { sliceIdOf } from '../core/slice/topology.ts';
+import type { SliceEvent } from '../functions/aggregate/aggregate-event.ts';
 import type { Auditor } from './auditor.ts';
 import type { Wire } from './connection.ts';
 import type { DamageableBlobs } from './damageable-blobs.ts';
@@ -85,6 +87,21 @@ export class Operator {
     }
   }
 
+  /** In as many invocations as it takes, each in another environment perhaps. */
+  async #recover(shardId: string): Promise<void> {
+    const { pool, auditor, wire } = this.#deps;
+    let event: SliceEvent = { tidemark: 'recover', shardId };
+    for (;;) {
+      const invocation = await pool.invoke(event, shardId);
+      const [report] = invocation.outcome === 'returned' ? invocation.reports : [];
+      if (report === undefined || !report.isUnfinished || report.generation === null) return;
+      const { generation } = report;
+      auditor.handedOn(sliceIdOf(shardId), generation);
+      wire.trace.add('operator', 'goes on with a recovery', shardId, `generation ${generation}`);
+      event = { ...event, generation };
+    }
+  }
+
   isGapped(shardId: string): boolean {
     return this.#gapped.has(shardId);
   }
@@ -94,8 +111,10 @@ export class Operator {
     const shard = random.pick(stream.shards);
     switch (incident.kind) {
       case 'checkpoint':
+        act(pool.invoke({ tidemark: 'checkpoint', shardId: shard.id }, shard.id));
+        return;
       case 'recover':
-        act(pool.invoke({ tidemark: incident.kind, shardId: shard.id }, shard.id));
+        act(this.#recover(shard.id));
         return;
       case 'redrive':
         act(this.#redrive());

@@ -29,14 +29,22 @@ export interface DeliveryReport {
   /** The epoch that the slice went back to, since its newest was damaged or a change of plan was taken back. */
   rewoundTo: number | null;
   epoch: number;
-  /** A tick left work that the next one can do at once. */
+  /** Of the recovery that this invocation began or went on with: the next event of it names it. Null if it did neither. */
+  generation: number | null;
+  /** A tick or a recovery left work that the next one can do at once. */
   isUnfinished: boolean;
 }
 
 /** `lost`: HEAD moved, and the invocation begins again. */
 export type Step = 'done' | 'lost';
 
-const NOTHING = { possibleGap: null, rewoundTo: null, epoch: 0, isUnfinished: false };
+const NOTHING = {
+  possibleGap: null,
+  rewoundTo: null,
+  epoch: 0,
+  generation: null,
+  isUnfinished: false,
+};
 
 export function newReport(): DeliveryReport {
   const counts = { folded: 0, replayed: 0, restored: 0, commits: 0, refused: 0 };

@@ -13,10 +13,11 @@ import { mayHavePassed } from '../elapsed.ts';
 import { BehindFault, HeldFault, RacesLostFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
 import { comparePositions, compareRecords, type Position } from '../position.ts';
+import { isRecovering } from '../slice/topology.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
 import { type DeliveryReport, newReport, type Step } from './delivery-report.ts';
-import { decideEntry } from './entry.ts';
+import { claimOf, decideEntry, fencedOff } from './entry.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
 import { HeadHold } from './head-hold.ts';
 import type { RedrivePorts } from './redrive.ts';
@@ -35,12 +36,20 @@ interface Attempt {
   readonly report: DeliveryReport;
   /** Become the owner of a new generation first, even if another owns the slice now. */
   readonly fences: boolean;
+  /** The generation that the event names: see `decideEntry`. */
+  readonly claimed: number | null;
   /** It takes longer than a delivery, and would lose its races for HEAD to deliveries for ever. */
   readonly asksToHold: boolean;
-  /** What to do while another owner recovers the slice. */
+  /** What to do where the slice is to be left as it is. */
   readonly held: (head: Head) => Promise<Step>;
   /** `losses`: races lost in a row, so many halvings of the work that one commit takes. */
   readonly step: (memory: Memory, losses: number) => Promise<Step>;
+}
+
+/** Across the attempts of one invocation. */
+interface SeenBefore {
+  /** HEAD's, at the first of them; null before. */
+  generation: number | null;
 }
 
 /** Records that throw in one invocation: as many as are remembered. */
@@ -103,15 +112,17 @@ export class SliceTask {
     return this.#exclusively((report) => this.#deliver(inOrderOf(records), timeLeftMs, report));
   }
 
-  /** Completes an epoch with a base, whether or not something is new. */
-  checkpoint(timeLeftMs: () => number): Promise<DeliveryReport> {
+  /** Completes an epoch with a base, whether or not something is new. `claimed`: see `recover`. */
+  checkpoint(timeLeftMs: () => number, claimed: number | null = null): Promise<DeliveryReport> {
     return this.#exclusively((report) =>
       this.#attempt({
         timeLeftMs,
         report,
         fences: false,
+        claimed,
         asksToHold: true,
         held: async (head) => {
+          if (claimOf(claimed, head) === 'past') throw fencedOff(head, claimed);
           throw new HeldFault(`slice ${head.sliceId} is being recovered`, {
             hint: 'ask again when its state is OPEN',
           });
@@ -121,28 +132,48 @@ export class SliceTask {
     );
   }
 
-  /** Takes the slice from its owner, if it has one, brings it up to `delivered` and opens it again. */
-  recover(timeLeftMs: () => number): Promise<DeliveryReport> {
-    return this.#exclusively((report) =>
-      this.#attempt({
+  /**
+   * Takes the slice from its owner, if it has one, brings it up to `delivered` and opens it again. Where its time does not do,
+   * the answer is unfinished and names the generation: the next event claims that, and goes on in whatever environment. Throws
+   * `HeldFault` where another owner has fenced the slice since.
+   */
+  recover(timeLeftMs: () => number, claimed: number | null = null): Promise<DeliveryReport> {
+    return this.#exclusively(async (report) => {
+      const attempt: Attempt = {
         timeLeftMs,
         report,
         fences: true,
+        claimed,
         asksToHold: true,
-        held: async () => 'lost',
+        held: async (head) => {
+          const mine = report.generation ?? claimed;
+          if (claimOf(mine, head) === 'current') return 'done';
+          throw fencedOff(head, mine);
+        },
         step: (memory) => this.#committer.commit(memory, report, { base: true }),
-      }),
-    );
+      };
+      try {
+        await this.#attempt(attempt);
+      } catch (fault) {
+        if (!(fault instanceof BehindFault)) throw fault;
+        this.#memory?.state.undo();
+        report.isUnfinished = true;
+      }
+    });
   }
 
-  /** What is due although no record comes: saves what is too old, does what the inbox asks, goes on with a recovery. */
-  tick(timeLeftMs: () => number): Promise<DeliveryReport> {
+  /**
+   * What is due although no record comes: saves what is too old, does what the inbox asks, goes on with a recovery. `claimed`: see
+   * `recover`.
+   */
+  tick(timeLeftMs: () => number, claimed: number | null = null): Promise<DeliveryReport> {
     return this.#exclusively(async (report) => {
       if (!(await this.#tick.isDue(await this.#owner.readHead()))) return;
       await this.#attempt({
         timeLeftMs,
         report,
         fences: false,
+        claimed,
         asksToHold: true,
         held: async () => 'done',
         step: (memory, losses) => this.#tick.step(memory, losses, report),
@@ -167,6 +198,7 @@ export class SliceTask {
       timeLeftMs,
       report,
       fences: false,
+      claimed: null,
       asksToHold: false,
       held: async (head) => {
         answered = last === undefined ? head : await this.#committer.answerWhileHeld(head, last);
@@ -234,19 +266,17 @@ export class SliceTask {
   async #attempt(attempt: Attempt): Promise<void> {
     const { report } = attempt;
     const attemptsMax = this.#ports.knobs.headWriteAttemptsMax;
-    // A fence that another's follows is left to that one.
-    let { fences } = attempt;
+    const seen: SeenBefore = { generation: null };
     let losses = 0;
     let failures = 0;
     while (losses < attemptsMax) {
       const commitsBefore = report.commits;
       try {
-        if ((await this.#once({ ...attempt, fences }, losses)) === 'done') return;
+        if ((await this.#once(attempt, seen, losses)) === 'done') return;
       } catch (error) {
         if (!(error instanceof FailedRecord)) throw error;
         this.#guard.failed(error);
         this.#memory = null;
-        fences = false;
         // No race was lost, and each record fails once: those of one batch do not use up its tries.
         failures++;
         const { commitReserveMs } = this.#ports.knobs;
@@ -257,7 +287,6 @@ export class SliceTask {
         );
       }
       report.refused++;
-      fences = false;
       losses = report.commits > commitsBefore ? 1 : losses + 1;
       if (attempt.asksToHold && losses >= LOSSES_TO_HOLD) {
         await this.#hold.ask(this.#identity.sliceId);
@@ -269,13 +298,22 @@ export class SliceTask {
     );
   }
 
-  async #once({ held, fences, step, report, timeLeftMs }: Attempt, losses: number): Promise<Step> {
+  async #once(attempt: Attempt, seen: SeenBefore, losses: number): Promise<Step> {
+    const { held, fences, step, report, timeLeftMs } = attempt;
     let head = await this.#hold.readHead();
+    // What this invocation has fenced itself, on the way, goes on with what the event claimed.
+    const claimed = attempt.claimed === null ? null : (report.generation ?? attempt.claimed);
+    const claim = claimOf(claimed, head);
+    const isOwner = head.generation === this.#lease;
+    seen.generation ??= head.generation;
+    // A fence that another's followed is left to that one. One that lost to what the owner before it wrote is not.
+    const isFirst = report.generation === null && head.generation === seen.generation;
     const entry = decideEntry({
       status: head.status,
-      isOwner: head.generation === this.#lease,
+      claim,
+      isOwner,
       isLeaseOver: this.#isLeaseOver(head),
-      asksToFence: fences,
+      asksToFence: fences && (claim !== 'none' || isFirst),
       isOwnPlan: head.planHash === this.#planHash,
     });
     if (entry === 'wait') throw new HeldFault(`slice ${head.sliceId} is ${head.status}`);
@@ -287,7 +325,9 @@ export class SliceTask {
       const fenced = await this.#committer.fence(head);
       if (fenced === null) return 'lost';
       head = fenced;
-      this.#lease = head.generation;
+      this.#own(head, report);
+    } else if (isRecovering(head) && (isOwner || claim === 'current')) {
+      report.generation = head.generation;
     }
     const memory = await this.#reach(head, report);
     if (memory === null) return 'lost';
@@ -319,16 +359,22 @@ export class SliceTask {
     }
     if (rewoundTo !== null) {
       report.rewoundTo = rewoundTo;
-      this.#lease = memory.head.generation;
+      this.#own(memory.head, report);
     }
     await this.#committer.listQuarantined(memory);
     if (memory.switchTo !== null) {
       const request = { base: true, planOrdinal: memory.switchTo };
       if ((await this.#committer.commit(memory, report, request)) === 'lost') return null;
-      this.#lease = memory.head.generation;
+      this.#own(memory.head, report);
     }
     this.#memory = memory;
     return memory;
+  }
+
+  /** Of a generation that this task has begun. */
+  #own({ generation }: Head, report: DeliveryReport): void {
+    this.#lease = generation;
+    report.generation = generation;
   }
 }
 

@@ -16,7 +16,10 @@ export function createAggregateHandler(aggregator: Aggregator): AggregateHandler
   return async (event, context) => {
     const timeLeftMs = () => context.getRemainingTimeInMillis();
     assertKnown(event);
-    if ('tidemark' in event) return [await aggregator[event.tidemark](event.shardId, timeLeftMs)];
+    if ('tidemark' in event) {
+      const { tidemark, shardId, generation = null } = event;
+      return [await aggregator[tidemark](shardId, timeLeftMs, generation)];
+    }
     const reports: DeliveryReport[] = [];
     for (const { shardId, records } of shardBatches(event)) {
       reports.push(await aggregator.deliver(shardId, records, timeLeftMs));

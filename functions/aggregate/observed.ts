@@ -53,8 +53,12 @@ interface Subject {
 /** Of whatever was sent: what it is will be judged later. */
 function subjectOf(event: AggregateEvent): Subject {
   if (typeof event === 'object' && event !== null && 'tidemark' in event) {
-    const { tidemark, shardId } = event;
-    return { asked: String(tidemark), details: nameOf(String(shardId)), lastArrivalMs: null };
+    const { tidemark, shardId, generation } = event;
+    const details = {
+      ...nameOf(String(shardId)),
+      ...(generation === undefined ? {} : { generation }),
+    };
+    return { asked: String(tidemark), details, lastArrivalMs: null };
   }
   const records = Array.isArray(event?.Records) ? event.Records : [];
   const { length } = records;

@@ -9,6 +9,7 @@ import {
   GAP_IN_PARTS,
   KILLERS_BEHIND_A_REPLAY,
   KILLERS_BEHIND_THROWERS,
+  RECOVERY_IN_STEPS,
   RECOVERY_WITHOUT_OWNER,
   REDRIVES_AND_AGAIN,
   REDRIVES_BEFORE_A_SAVE,
@@ -159,6 +160,16 @@ export const TASK_MUTANTS: readonly Mutant[] = [
       'if (waitedMs >= 0 || hold === this.#mine) return head;',
     ),
     scenario: CONTENTION,
+  },
+  {
+    ...mutant(
+      'an event of a recovery that was fenced off goes on with it',
+      'recovered by another than its owner',
+      'core/task/entry.ts',
+      "    case 'past':\n      return 'leave';",
+      "    case 'past':\n      return 'work';",
+    ),
+    scenario: RECOVERY_IN_STEPS,
   },
   mutant(
     'a recovery answers and completes no epoch',

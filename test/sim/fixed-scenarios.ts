@@ -73,6 +73,26 @@ export const GAP_IN_A_LOST_RACE: Partial<Scenario> = {
   ],
 };
 
+/** Recoveries in many small chunks, by environments that run out of time: their generations travel, and one fences the other off. */
+export const RECOVERY_IN_STEPS: Partial<Scenario> = {
+  ...SMALL,
+  environments: 4,
+  records: 150,
+  burstRate: 0,
+  functionTimeoutMs: 8_000,
+  delayMsMax: 100,
+  tickEveryMs: 300_000,
+  readers: 0,
+  knobs: {
+    replayChunkRecords: 2,
+    commitReserveMs: 6_500,
+    unsavedAgeMsMax: 600_000,
+    recoveryLeaseMs: 60_000,
+  },
+  callFaults: [],
+  incidents: [20_000, 20_600, 30_000, 30_900].map((atMs) => ({ atMs, kind: 'recover' })),
+};
+
 /** Owners die while they make the base of a recovery, and batches go on coming. */
 export const RECOVERY_WITHOUT_OWNER: Partial<Scenario> = {
   ...SMALL,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { drawScenario, type Scenario } from '../../simulation/scenario.ts';
 import { simulateSeed } from '../../simulation/simulation.ts';
 import { otherSmallPlans, smallPlan, smallRecords } from '../../simulation/small-pipeline.ts';
-import { CONTENTION, GAP_IN_PARTS } from './fixed-scenarios.ts';
+import { CONTENTION, GAP_IN_PARTS, RECOVERY_IN_STEPS } from './fixed-scenarios.ts';
 
 const SEEDS = 50;
 /** Of these, so many run twice: both runs must have the same trace. */
@@ -40,6 +40,10 @@ describe('the simulation', () => {
 
   it.each(upTo(FIXED_SEEDS))('closes a gap in parts under seed %i', async (seed) => {
     expect(await storyOf(seed, GAP_IN_PARTS)).toBe('');
+  });
+
+  it.each(upTo(FIXED_SEEDS))('recovers a slice in steps under seed %i', async (seed) => {
+    expect(await storyOf(seed, RECOVERY_IN_STEPS)).toBe('');
   });
 
   it.each(upTo(FIXED_SEEDS))('ends a checkpoint beside deliveries under seed %i', async (seed) => {

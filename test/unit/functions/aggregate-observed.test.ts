@@ -20,6 +20,7 @@ const REPORT: DeliveryReport = {
   savedEntries: 8,
   writeMs: 30,
   headMs: 4,
+  generation: null,
   quarantined: 5,
   late: 6,
   possibleGap: { after: '3', before: '11' },

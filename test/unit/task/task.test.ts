@@ -37,6 +37,7 @@ describe('a delivery', () => {
       savedEntries: 20,
       writeMs: 0,
       headMs: 0,
+      generation: null,
       epoch: 1,
       isUnfinished: false,
     });
