@@ -4,7 +4,7 @@
 import { UNBOUNDED_WINDOW } from '../../time/window.ts';
 import type { WindowDescriptor } from './window-descriptor.ts';
 
-interface AllTime {
+export interface AllTime {
   readonly kind: 'all';
 }
 

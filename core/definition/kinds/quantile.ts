@@ -15,7 +15,7 @@ export interface QuantileJson {
 }
 
 /** The ranks asked for, ascending, each in [0, 1] and once. */
-interface QuantileOptions {
+export interface QuantileOptions {
   readonly at: readonly number[];
 }
 

@@ -14,7 +14,7 @@ export interface TumblingJson {
 }
 
 /** `days` > 0: whole days of `Plan.zone`, `sizeMs` is days × 24 h; otherwise windows are aligned to the epoch. */
-interface Tumbling {
+export interface Tumbling {
   readonly kind: 'tumbling';
   readonly sizeMs: number;
   readonly days: number;
