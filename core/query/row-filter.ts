@@ -20,8 +20,11 @@ export function selectsWindow({ startMs, endMs }: Selection, windowStartMs: numb
   );
 }
 
+export function selectsEveryKey({ key, prefix }: Pick<Selection, 'key' | 'prefix'>): boolean {
+  return prefix === null && key.every((wanted) => wanted === undefined);
+}
+
 export function selectsKey({ key, prefix }: Selection, bytes: Uint8Array): boolean {
-  if (prefix === null && key.every((wanted) => wanted === undefined)) return true;
   const values = decodeGroupKey(bytes);
   let begins = prefix;
   for (const [index, wanted] of key.entries()) {

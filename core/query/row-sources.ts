@@ -2,6 +2,7 @@
  * The sorted sources of a view's rows at one snapshot, and how each is entered: open entries and closed ones of each slice's
  * image by a search in their index, runs at the block in which the first wanted key may be.
  */
+import { assert } from '../assert.ts';
 import { MissingBlob } from '../checkpoint/blobs.ts';
 import type { RunReference } from '../checkpoint/manifest.ts';
 import type { Checkpoint } from '../checkpoint/restore.ts';
@@ -13,7 +14,7 @@ import { SortedKeys } from '../state/sorted-keys.ts';
 import type { ViewLife } from '../state/view-life.ts';
 import type { ViewTable } from '../state/view-table.ts';
 import type { DamagedRun } from './damaged-runs.ts';
-import { NO_PAUSES, type Pace } from './pace.ts';
+import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
 import {
   EntryCursor,
   OpenCursor,
@@ -21,8 +22,16 @@ import {
   type RowCursor,
   seekEntry,
 } from './row-cursor.ts';
-import { type KeyRange, selectsWindow, wantedKeys } from './row-filter.ts';
+import {
+  type KeyRange,
+  keyRanges,
+  selectsEveryKey,
+  selectsKey,
+  selectsWindow,
+  wantedKeys,
+} from './row-filter.ts';
 import { paced, RowIndexes, windowsOf } from './row-indexes.ts';
+import { RowMerge } from './row-merge.ts';
 import { RunScan } from './run-scan.ts';
 import type { PinnedSlice } from './snapshot-token.ts';
 import type { ViewRequest } from './view-request.ts';
@@ -42,6 +51,9 @@ export interface RunReading {
   /** Of the images of the slices; without it they are sorted for this question only. */
   readonly indexes?: RowIndexes;
 }
+
+/** Windows by their start. */
+type WindowSet = Pick<ReadonlySet<number>, 'has'>;
 
 interface OpenEntries {
   readonly table: ViewTable;
@@ -68,21 +80,20 @@ export class RowSources {
   readonly #closed: readonly (readonly ClosedEntry[])[];
   readonly #runs: readonly OpenedRun[];
   readonly #unreadable = new Set<RunReference>();
+  readonly #apart: WindowSet;
   #scans: RunScan[] = [];
-
-  get pace(): Pace {
-    return this.#reading.pace ?? NO_PAUSES;
-  }
 
   private constructor(
     request: ViewRequest,
     reading: RunReading,
     parts: readonly SlicePart[],
+    apart: WindowSet,
     open: readonly OpenEntries[],
     closed: readonly (readonly ClosedEntry[])[],
   ) {
     this.#request = request;
     this.#reading = reading;
+    this.#apart = apart;
     this.#open = open;
     this.#closed = closed;
     this.#runs = parts.flatMap(({ pinned, checkpoint }) => {
@@ -93,26 +104,36 @@ export class RowSources {
     });
   }
 
+  /** All that the request may select, but for windows `apart`, which are open wherever they are. */
   static async of(
     request: ViewRequest,
     parts: readonly SlicePart[],
     reading: RunReading,
+    apart: WindowSet,
   ): Promise<RowSources> {
     const { pace = NO_PAUSES, indexes = new RowIndexes() } = reading;
     const open: OpenEntries[] = [];
     const closed: (readonly ClosedEntry[])[] = [];
+    const selects = (startMs: number) => selectsWindow(request, startMs) && !apart.has(startMs);
     for (const { checkpoint } of parts) {
-      const keys = await openKeys(request, checkpoint, indexes, pace);
-      const selected = keys.windows.map(({ startMs }) => selectsWindow(request, startMs));
+      const keys = await openKeys(request, checkpoint, selects, indexes, pace);
+      const selected = keys.windows.map(({ startMs }) => selects(startMs));
       open.push({ table: tableOf(request, checkpoint), keys, selected });
       closed.push(await indexes.closedEntries(checkpoint, request.viewIndex, pace));
     }
-    return new RowSources(request, reading, parts, open, closed);
+    return new RowSources(request, reading, parts, apart, open, closed);
+  }
+
+  get pace(): Pace {
+    return this.#reading.pace ?? NO_PAUSES;
   }
 
   /** The sources of rows with keys in a range, behind a row; each that has one stands at its first. */
-  async cursors({ from, to }: KeyRange, before: RowBefore | null): Promise<RowCursor[]> {
-    const selects = ({ windowStartMs }: ClosedEntry) => selectsWindow(this.#request, windowStartMs);
+  async #cursors({ from, to }: KeyRange, before: RowBefore | null): Promise<RowCursor[]> {
+    const selects = ({ windowStartMs }: ClosedEntry) => {
+      assert(!this.#apart.has(windowStartMs), 'closed-entries-are-of-closed-windows');
+      return selectsWindow(this.#request, windowStartMs);
+    };
     const cursors: RowCursor[] = [];
     for (const { table, keys, selected } of this.#open) {
       const first = firstPlace(from, before, (key, startMs) => keys.seek(key, startMs));
@@ -135,6 +156,27 @@ export class RowSources {
       });
     const found = await Promise.all(runs.map((cursor) => cursor.load()));
     return [...cursors, ...runs.filter((_, index) => found[index])];
+  }
+
+  /** Visits the rows that the request selects, behind a row, in the order of keys, until `visit` returns false. */
+  async eachRow(before: RowBefore | null, visit: (row: RowMerge) => boolean): Promise<void> {
+    const request = this.#request;
+    const selectsAll = selectsEveryKey(request);
+    let visited = 0;
+    for (const range of keyRanges(request, before?.key ?? null)) {
+      const rows = new RowMerge(await this.#cursors(range, before));
+      for (let step = rows.next(); step !== 'end'; step = rows.next()) {
+        if (step === 'load') {
+          await rows.load();
+          continue;
+        }
+        if (++visited % ENTRIES_BETWEEN_PAUSES === 0) await this.pace.pause();
+        const { bytes, start, end } = rows;
+        if (!selectsAll && !selectsKey(request, bytes.subarray(start, end))) continue;
+        if (!visit(rows)) return;
+      }
+      await this.close();
+    }
   }
 
   /** Nothing of it is read any more when this has resolved. */
@@ -165,6 +207,7 @@ export class RowSources {
 async function openKeys(
   request: ViewRequest,
   checkpoint: Checkpoint,
+  selects: (startMs: number) => boolean,
   indexes: RowIndexes,
   pace: Pace,
 ): Promise<SortedKeys> {
@@ -173,7 +216,7 @@ async function openKeys(
   const only = wantedKeys(request)?.map(encodeGroupKey) ?? null;
   const known = indexes.known(checkpoint, viewIndex);
   if (only === null && known !== null) return known;
-  const windows = windowsOf(table).filter(({ startMs }) => selectsWindow(request, startMs));
+  const windows = windowsOf(table).filter(({ startMs }) => selects(startMs));
   if (only !== null) return SortedKeys.ofKeys(windows, only);
   const count = windows.reduce((sum, { keys }) => sum + keys.size, 0);
   if (count * INDEXED_SHARE < table.entryCount) return paced(SortedKeys.of(windows), pace);

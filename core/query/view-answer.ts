@@ -17,7 +17,8 @@ import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
 import type { Snapshot } from './snapshots.ts';
 import { isoOf } from './status.ts';
 import type { ViewRequest } from './view-request.ts';
-import type { RowPage, ViewRow } from './view-rows.ts';
+import type { ViewRow } from './view-row.ts';
+import type { RowPage } from './view-rows.ts';
 
 export interface AnswerRow {
   readonly key: Readonly<Record<string, unknown>>;

@@ -143,6 +143,11 @@ export class KeyTable {
     return this.#rows[ordinal * ROW + SLOT] as number;
   }
 
+  /** `hashKey` of a key, as a number from 0 on. */
+  hashAt(ordinal: number): number {
+    return this.#rows[ordinal * ROW + HASH] as number;
+  }
+
   /** Where keys lie, one behind the other: a key is the bytes from its `startOf` to its `endOf`. Valid until one is added. */
   get arena(): Uint8Array {
     return this.#arena;

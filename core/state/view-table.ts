@@ -42,6 +42,7 @@ export type WindowEntries = Pick<
   | 'startOf'
   | 'endOf'
   | 'keyAt'
+  | 'hashAt'
   | 'slotAt'
   | 'touched'
   | 'writeKey'
@@ -150,17 +151,19 @@ export class ViewTable {
     (this.#columns[column] as AccumulatorColumn).add(slot, value);
   }
 
-  /** slot ← a copy of `otherSlot` of `other`, a table of the same view. */
-  copyFrom(slot: number, other: ViewTable, otherSlot: number): void {
+  /** slot ← a copy of `otherSlot` of `other`, a table of the same view; in one column alone, if it is given. */
+  copyFrom(slot: number, other: ViewTable, otherSlot: number, only = -1): void {
     for (let index = 0; index < this.#columns.length; index++) {
+      if (only >= 0 && index !== only) continue;
       const column = this.#columns[index] as AccumulatorColumn;
       column.copy(slot, other.#columns[index] as AccumulatorColumn, otherSlot);
     }
   }
 
-  /** slot ← slot ⊕ `otherSlot` of `other`, a table of the same view. */
-  mergeFrom(slot: number, other: ViewTable, otherSlot: number): void {
+  /** slot ← slot ⊕ `otherSlot` of `other`, a table of the same view; in one column alone, if it is given. */
+  mergeFrom(slot: number, other: ViewTable, otherSlot: number, only = -1): void {
     for (let index = 0; index < this.#columns.length; index++) {
+      if (only >= 0 && index !== only) continue;
       const column = this.#columns[index] as AccumulatorColumn;
       column.merge(slot, other.#columns[index] as AccumulatorColumn, otherSlot);
     }

@@ -7,7 +7,7 @@ import { selectsKey, selectsWindow } from '../../core/query/row-filter.ts';
 import type { RunReading, SlicePart } from '../../core/query/row-sources.ts';
 import type { RowPosition } from '../../core/query/snapshot-token.ts';
 import type { RowOrder, ViewRequest } from '../../core/query/view-request.ts';
-import type { ViewRow } from '../../core/query/view-rows.ts';
+import type { ViewRow } from '../../core/query/view-row.ts';
 import { decodeGroupKey } from '../../core/state/group-key.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
 

@@ -10,7 +10,8 @@ import { RunCache } from '../../core/checkpoint/run-cache.ts';
 import { RowIndexes } from '../../core/query/row-indexes.ts';
 import type { RunReading, SlicePart } from '../../core/query/row-sources.ts';
 import { parseViewRequest, type ViewRequest } from '../../core/query/view-request.ts';
-import { readRows, type ViewRow } from '../../core/query/view-rows.ts';
+import type { ViewRow } from '../../core/query/view-row.ts';
+import { readRows } from '../../core/query/view-rows.ts';
 import type { ClosedEntry } from '../../core/state/closed-entries.ts';
 import { encodeGroupKey, type GroupValue } from '../../core/state/group-key.ts';
 import type { ViewLife } from '../../core/state/view-life.ts';
@@ -230,6 +231,25 @@ describe('the rows of a view', () => {
         },
       ),
       { numRuns: 150 },
+    );
+  });
+
+  it('are refused where a closed entry is of a window that no slice has closed', async () => {
+    const ports = new MemoryPorts(1_000_000);
+    const slice = new RandomSlice(ports, 0);
+    const partial = { origin: 'a', to: 'x', window: 3, values: [1], place: 0 };
+    await slice.apply({ partials: [partial], closes: 0, compacts: false });
+    const { image } = slice.checkpoint;
+    const [table] = image.tables as readonly [ViewTable];
+    const [windowStartMs] = table.windowStarts() as [number];
+    const key = table.window(windowStartMs).keyAt(0).slice();
+    image.closed[0]?.push({ windowStartMs, key, accumulators: table.encoded(0) });
+    const request = requestOf(plan.views[0]?.name ?? '', { order: 'flights' });
+    if (request === null) throw new Error('a question is needed');
+    const parts = [{ pinned: { sliceId: slice.sliceId }, checkpoint: slice.checkpoint }];
+    const reading = { runs: new RunCache(ports.blobs), isLost: () => false };
+    await expect(readRows(request, parts, reading)).rejects.toThrow(
+      'closed-entries-are-of-closed-windows',
     );
   });
 });
