@@ -22,7 +22,7 @@ for (let device = 0; device < entryCount; device++) {
 state.commit();
 const afterBytes = heapBytes();
 
-const fullBytes = state.encodeBase().length;
+const fullBytes = state.encodeWhole().length;
 for (let device = 0; device < entryCount; device += 100) fold(device);
 const deltaBytes = state.encodeDelta().length;
 

@@ -41,7 +41,7 @@ function measure(size: number): void {
     times.push(performance.now() - beganMs);
   }
   const beganMs = performance.now();
-  const base = state.encodeBase();
+  const base = state.encodeWhole();
   const baseMs = performance.now() - beganMs;
   const restoreBeganMs = performance.now();
   new SliceImage(plan).apply(new ByteReader(base));

@@ -7,6 +7,8 @@ import {
   CHAIN_LENGTH_MAX,
   COMMIT_RESERVE_MS,
   HEAD_WRITE_ATTEMPTS_MAX,
+  PART_BYTES_MAX,
+  PART_BYTES_MIN_TO_REWRITE,
   RECOVERY_BACKLOG_MS_MAX,
   RECOVERY_LEASE_MS,
   REPLAY_CHUNK_RECORDS,
@@ -21,6 +23,8 @@ import {
 export interface Knobs {
   readonly chainLengthMax: number;
   readonly chainBytesMinToCompact: number;
+  readonly partBytesMax: number;
+  readonly partBytesMinToRewrite: number;
   readonly runFanIn: number;
   readonly runBlockBytes: number;
   readonly runBytesMaxToMerge: number;
@@ -37,6 +41,8 @@ export interface Knobs {
 export const DEFAULT_KNOBS: Knobs = {
   chainLengthMax: CHAIN_LENGTH_MAX,
   chainBytesMinToCompact: CHAIN_BYTES_MIN_TO_COMPACT,
+  partBytesMax: PART_BYTES_MAX,
+  partBytesMinToRewrite: PART_BYTES_MIN_TO_REWRITE,
   runFanIn: RUN_FAN_IN,
   runBlockBytes: RUN_BLOCK_BYTES,
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,

@@ -39,10 +39,14 @@ export const FOLDED_RECORD_BYTES_MAX = RECORD_BYTES_MAX;
 export const REDRIVEN_AHEAD_MS_MAX = 86_400_000;
 /** Encoded group key of one entry. A record with a larger one is quarantined. */
 export const GROUP_KEY_BYTES_MAX = 4 * KIB;
-/** Deltas after the newest base. A restore fetches this many objects at most, besides the base. */
+/** Deltas that are needed beside the newest base: with more of them, a commit writes parts of the state anew. */
 export const CHAIN_LENGTH_MAX = 64;
-/** A chain larger than this many bytes is compacted once it also outweighs its base. */
+/** A chain larger than this many bytes is compacted once it also outweighs the parts. */
 export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
+/** A part of the open state that would be larger is written as several. */
+export const PART_BYTES_MAX = 2 * MIB;
+/** Parts that one commit writes anew, together: more only where a round over all of them would outlast a chain. */
+export const PART_BYTES_MIN_TO_REWRITE = 4 * MIB;
 /** Records that one committed chunk of a replay folds. */
 export const REPLAY_CHUNK_RECORDS = 10_000;
 /** Times an invocation tries to write HEAD before it gives the batch back. */

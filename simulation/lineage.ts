@@ -116,9 +116,13 @@ export class Lineage {
     return { ...all, text };
   }
 
-  #learnBases(head: Head, { nonce, manifest }: Delta, before: readonly KeptBase[]): void {
+  #learnBases(head: Head, delta: Delta, before: readonly KeptBase[]): void {
+    const { nonce, manifest, predecessors } = delta;
     const { base, cursor, collectBelow } = head;
-    const own = base === null || manifest === null ? [] : [{ base, manifest, cursor }];
+    const own =
+      base === null || manifest === null || head.delta === null
+        ? []
+        : [{ base, manifest, cursor, deltas: [...predecessors, head.delta] }];
     const kept = before.filter((each) => each.base.epoch >= collectBelow);
     this.#bases.set(nonce, [...kept, ...own]);
   }

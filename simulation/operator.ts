@@ -1,7 +1,11 @@
 /**
  * The operator, and bad luck: carries out the incidents of a scenario, each at its time.
  */
-import { parseBlobKey } from '../core/checkpoint/names.ts';
+import { decodeBase } from '../core/checkpoint/base.ts';
+import { referenceOf } from '../core/checkpoint/blobs.ts';
+import type { Head } from '../core/checkpoint/head.ts';
+import { chainSince, packsOf } from '../core/checkpoint/manifest.ts';
+import { blobKey, parseBlobKey } from '../core/checkpoint/names.ts';
 import { type QuarantinedRecord, quarantineId, requestId } from '../core/ports.ts';
 import { START } from '../core/position.ts';
 import { sliceIdOf } from '../core/slice/topology.ts';
@@ -187,12 +191,19 @@ export class Operator {
     const head = auditor.head(shard.id);
     if (head === null) return;
     const epochOf = (key: string) => parseBlobKey(head.sliceId, key)?.epoch ?? -1;
-    const isSpared = (key: string) => epochOf(key) <= head.collectBelow + 1;
+    const oldest = await oldestBases(head, blobs.objects);
+    const needed = new Set(oldest.flatMap(({ needs }) => needs));
+    const proofEpoch = Math.max(0, ...oldest.map(({ epoch }) => epoch)) + 1;
+    const isSpared = (key: string) => {
+      const isProof =
+        parseBlobKey(head.sliceId, key)?.kind === 'delta' && epochOf(key) <= proofEpoch;
+      return isProof || needed.has(key);
+    };
     // Runs are no part of what a restore reads.
     const damaged = [...blobs.items.damaged, ...blobs.objects.damaged].filter(
       (key) => parseBlobKey(head.sliceId, key)?.kind !== 'run' && isSpared(key),
     );
-    if (damaged.some((key) => epochOf(key) >= head.collectBelow)) return;
+    if (damaged.some((key) => needed.has(key) || epochOf(key) >= head.collectBelow)) return;
     this.#damaged.add(head.sliceId);
     for (const store of [blobs.items, blobs.objects]) {
       const keys = (await store.list(`${head.sliceId}/`, null, LISTED_MAX)).map(({ key }) => key);
@@ -248,4 +259,23 @@ export class Operator {
     this.#trimmedMs.set(shard.id, wire.time.nowMs);
     wire.trace.add('operator', 'trimmed', shard.id, `${shard.trimmed} records`);
   }
+}
+
+/** The bases that the oldest epoch may be of that the slice keeps, with the keys of what they need beside deltas. */
+async function oldestBases(
+  { sliceId, collectBelow }: Head,
+  objects: DamageableBlobs,
+): Promise<{ readonly epoch: number; readonly needs: readonly string[] }[]> {
+  if (collectBelow === 0) return [];
+  const found: { epoch: number; needs: string[] }[] = [];
+  for (const { key } of await objects.sound.list(`${sliceId}/base/`, null, LISTED_MAX)) {
+    const name = parseBlobKey(sliceId, key);
+    const bytes = await objects.sound.read(key);
+    if (name === null || bytes === null) continue;
+    const { manifest } = decodeBase(bytes, sliceId, referenceOf(name, 'object', bytes));
+    if (chainSince(manifest) !== collectBelow) continue;
+    const needs = packsOf(manifest).map((pack) => blobKey(sliceId, pack));
+    found.push({ epoch: name.epoch, needs: [key, ...needs] });
+  }
+  return found;
 }

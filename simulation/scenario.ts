@@ -180,6 +180,10 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
   const drawn = {
     chainLengthMax: random.pick([1, 2, 5, 20, DEFAULT_KNOBS.chainLengthMax]),
     chainBytesMinToCompact: random.pick([500, 5_000, DEFAULT_KNOBS.chainBytesMinToCompact]),
+    partBytesMax: random.fork('part').pick([60, 400, DEFAULT_KNOBS.partBytesMax]),
+    partBytesMinToRewrite: random
+      .fork('rewrite')
+      .pick([1, 300, DEFAULT_KNOBS.partBytesMinToRewrite]),
     runFanIn: random.pick([2, 3, DEFAULT_KNOBS.runFanIn]),
     runBlockBytes: random.fork('block').pick([1, 60, 300, DEFAULT_KNOBS.runBlockBytes]),
     runBytesMaxToMerge: random.pick([2_000, DEFAULT_KNOBS.runBytesMaxToMerge]),

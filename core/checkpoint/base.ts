@@ -1,12 +1,16 @@
 /**
- * A base: the full snapshot of a slice at one epoch. Its open state is the change from nothing; the closed entries of its
- * history are in the runs of its manifest.
+ * A base: what a slice's state at one epoch is stored in. It holds the parts that were written with it, and says where all
+ * else is: its manifest names the parts that lie in older bases, and the runs of the closed entries.
+ *
+ *   length of the pack 4 · part … part · names · manifest · entries · the state without entries and ids
+ *
+ * Parts come first, so that where they lie depends on nothing that follows.
  */
 import type { ByteReader } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { openEnvelope, sealEnvelope } from './envelope.ts';
+import { ENVELOPE_HEADER_BYTES, openEnvelope, sealEnvelope } from './envelope.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
-import type { BlobReference } from './names.ts';
+import { type BlobReference, sameBlob } from './names.ts';
 
 export interface BaseHeader {
   readonly sliceId: string;
@@ -15,37 +19,53 @@ export interface BaseHeader {
   readonly nonce: string;
   readonly planHash: string;
   readonly manifest: Manifest;
+  /** Open entries at the epoch. */
+  readonly entryCount: number;
 }
 
-export function encodeBase(header: BaseHeader, state: Uint8Array): Uint8Array {
+/** Where in a base its first part begins. */
+export const PACK_OFFSET = ENVELOPE_HEADER_BYTES + 4;
+
+/** `pack`: the parts that the manifest says lie in this base, one behind the other. */
+export function encodeBase(header: BaseHeader, pack: Uint8Array, state: Uint8Array): Uint8Array {
   return sealEnvelope('TMBS', (writer) => {
+    writer.u32(pack.length);
+    writer.raw(pack);
     writer.string(header.sliceId);
     writer.varint(header.timeline);
     writer.varint(header.epoch);
     writer.string(header.nonce);
     writer.string(header.planHash);
-    encodeManifest(header.manifest, writer);
+    encodeManifest(header.manifest, writer, (each) => sameBlob(each, { ...header, kind: 'base' }));
+    writer.varint(header.entryCount);
     writer.raw(state);
   });
 }
 
 export interface Base extends BaseHeader {
-  /** At the first byte of the state. */
+  /** At the first byte of the state without entries and ids. */
   readonly state: ByteReader;
+  /** All bytes of the base: its own parts lie in them. */
+  readonly bytes: Uint8Array;
+  readonly reference: BlobReference;
 }
 
 /** Opens a base and checks that it is the one that `reference` names. */
 export function decodeBase(bytes: Uint8Array, sliceId: string, reference: BlobReference): Base {
   const what = `base ${reference.epoch} of ${sliceId}`;
   const reader = openEnvelope('TMBS', bytes, what);
+  reader.raw(reader.u32());
   const base = {
     sliceId: reader.string(),
     timeline: reader.varint(),
     epoch: reader.varint(),
     nonce: reader.string(),
     planHash: reader.string(),
-    manifest: decodeManifest(reader),
+    manifest: decodeManifest(reader, reference),
+    entryCount: reader.varint(),
     state: reader,
+    bytes,
+    reference,
   };
   const isMeant =
     base.sliceId === sliceId &&

@@ -1,7 +1,7 @@
 /**
- * Deleting what retention allows: classify all, then delete. Runs after a compaction. Deltas and bases are listed from the floor
- * before to the floor: what lies below the former is gone already, and a store passes slowly over what was deleted. A crash, or
- * a fault, leaves blobs below it, which the next collection from the beginning finds.
+ * Deleting what retention allows: classify all, then delete. Runs after a compaction. Blobs are listed from the floor before to
+ * the floor: what of those below the former had to stay is named by the manifest once it is replaced, and a store passes slowly
+ * over what was deleted. A crash, or a fault, leaves blobs below it, which the next collection from the beginning finds.
  */
 import type { BlobStore } from '../ports.ts';
 import { type BlobStores, blobNames } from './blobs.ts';
@@ -10,16 +10,21 @@ import type { Manifest } from './manifest.ts';
 import { type BlobKind, type BlobName, blobKey, epochMark } from './names.ts';
 import { isCollectable } from './retention.ts';
 
-/** Deletes the slice's unreachable blobs; deltas and bases below epoch `from` are known to be gone. */
+/** Deletes the slice's unreachable blobs; what lies below epoch `from` and is in no manifest is known to be gone. */
 export async function collect(
   head: Head,
   manifest: Manifest,
   stores: BlobStores,
   from = 0,
 ): Promise<void> {
-  if (head.collectBelow === 0) return;
+  const { sliceId, collectBelow } = head;
+  if (collectBelow === 0) return;
   await collectFrom(stores.items, ['delta'], head, manifest, from);
   await collectFrom(stores.objects, ['delta', 'base', 'run'], head, manifest, from);
+  const replaced = manifest.replaced
+    .filter(({ blob, epoch }) => epoch <= collectBelow && blob.epoch < from)
+    .map(({ blob }) => blobKey(sliceId, blob));
+  if (replaced.length > 0) await stores.objects.delete(replaced);
 }
 
 async function collectFrom(
@@ -31,10 +36,7 @@ async function collectFrom(
 ): Promise<void> {
   const doomed: string[] = [];
   for (const kind of kinds) {
-    // A run stays while a base lists it, whichever floor it lies below.
-    const names =
-      kind === 'run' ? blobNames(store, head.sliceId, kind) : belowFloor(store, kind, head, from);
-    for await (const name of names) {
+    for await (const name of belowFloor(store, kind, head, from)) {
       if (isCollectable(name, head.collectBelow, manifest))
         doomed.push(blobKey(head.sliceId, name));
     }

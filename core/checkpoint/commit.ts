@@ -8,27 +8,19 @@
  * before 5 is made up for by the next owner before its own commit; a crash before 6 by the next compaction.
  */
 import { assert } from '../assert.ts';
-import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
-import type { ClosedEntry } from '../state/closed-entries.ts';
-import type { SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
-import { encodeBase } from './base.ts';
-import { type BlobStores, readBlob, writeBlob } from './blobs.ts';
-import {
-  type CompactionDecision,
-  decideCompaction,
-  decideRunMerge,
-  type RunMerge,
-} from './compaction.ts';
+import { type WrittenBase, writeBase } from './base-writer.ts';
+import { type BlobStores, writeBlob } from './blobs.ts';
+import { decideCompaction } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
 import { type Head, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
-import type { AbsorbedRun, Manifest, RunReference } from './manifest.ts';
+import { chainSince, type Manifest, partBytesOf } from './manifest.ts';
 import type { BlobReference } from './names.ts';
-import { encodeRun, RunReader } from './run.ts';
-import { committing } from './transitions.ts';
+import type { OpenParts, Touched } from './open-parts.ts';
+import { committing, type NewBase } from './transitions.ts';
 
 export interface CommitPorts {
   readonly heads: TaskHeads;
@@ -43,6 +35,7 @@ export interface CommitBasis {
   readonly head: Head;
   readonly state: SliceState;
   readonly manifest: Manifest;
+  readonly parts: OpenParts;
   readonly chain: readonly BlobReference[];
   /** Arrival time of the record at the memory's position, and whether it was read to close a gap. */
   readonly arrivalMs: number;
@@ -76,6 +69,8 @@ export type CommitOutcome =
       readonly head: Head;
       readonly manifest: Manifest;
       readonly chain: readonly BlobReference[];
+      /** What the delta touched. */
+      readonly touched: Touched;
       readonly compacted: boolean;
       readonly observed: CommitObservation;
     }
@@ -107,16 +102,18 @@ export async function commit(
   };
   const changedEntries = state.changedEntryCount;
   const change = state.encodeDelta();
+  const touched = basis.parts.touchedBy(state);
   const switches = request.planOrdinal !== undefined;
   const facts = {
     chainLength: head.chainLength + 1,
     chainBytes: head.chainBytes + change.length,
-    baseBytes: head.base?.byteLength ?? 0,
-    // Another plan's deltas lack this plan's views: a base cuts them off.
+    partBytes: head.stateBytes - head.chainBytes,
+    // A base says which life each view has from here on.
     requested: request.base || switches,
   };
   const decision = decideCompaction(facts, ports.knobs);
-  const written = await writeBase(decision, basis, name, ports);
+  const written =
+    decision === 'delta' ? null : await writeBase({ ...basis, name, touched, switches }, ports);
   const planOrdinal = request.planOrdinal ?? head.planOrdinal;
   const bytes = encodeDelta(
     {
@@ -139,7 +136,8 @@ export async function commit(
     closesGap,
     entryCount: state.entryCount,
     delta,
-    base: written?.base ?? null,
+    chain: [...chain, delta],
+    base: written === null ? null : newBase(written),
     switchTo: switches ? { planOrdinal, planHash: plan.hash } : null,
     nowMs,
   };
@@ -152,6 +150,7 @@ export async function commit(
     head: next,
     manifest: written?.manifest ?? basis.manifest,
     chain: [...predecessorsOf(head, chain), delta],
+    touched,
     compacted: written !== null,
     observed: {
       changedEntries,
@@ -162,96 +161,21 @@ export async function commit(
   };
 }
 
-/** Where the chain is cut: at the newest base, but for a few deltas. */
+function newBase({ base, manifest }: WrittenBase): NewBase {
+  return {
+    reference: base,
+    chainSince: chainSince(manifest),
+    partBytes: partBytesOf(manifest),
+  };
+}
+
+/** Where the chain is cut: behind the deltas that the newest base needs, but for a few. */
 export function predecessorsOf(
-  head: Pick<Head, 'base' | 'collectBelow'>,
+  head: Pick<Head, 'chainSince' | 'collectBelow'>,
   chain: readonly BlobReference[],
 ): readonly BlobReference[] {
-  const baseEpoch = head.base?.epoch ?? 0;
-  const first = chain.findIndex(({ epoch }) => epoch > baseEpoch);
+  const first = chain.findIndex(({ epoch }) => epoch > head.chainSince);
   const after = first < 0 ? chain.length : first;
   const kept = chain.slice(Math.max(0, after - PREDECESSORS_BEFORE_BASE));
   return kept.filter(({ epoch }) => epoch >= head.collectBelow);
-}
-
-async function writeBase(
-  decision: CompactionDecision,
-  basis: CommitBasis,
-  name: EpochName,
-  ports: CommitPorts,
-): Promise<{ base: BlobReference; manifest: Manifest; byteLength: number } | null> {
-  if (decision === 'delta') return null;
-  const { sliceId } = basis.head;
-  const planHash = basis.state.image.plan.hash;
-  const manifest = await writeRun(basis, name, ports);
-  const bytes = encodeBase({ ...name, sliceId, planHash, manifest }, basis.state.encodeBase());
-  const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
-  const newRun = manifest.runs.find((run) => run.nonce === name.nonce);
-  return { base, manifest, byteLength: base.byteLength + (newRun?.byteLength ?? 0) };
-}
-
-/** The closed entries since the last base, with those of runs whose turn it is to be merged, as one new run. */
-async function writeRun(
-  { head, state, manifest }: CommitBasis,
-  name: EpochName,
-  { blobs, knobs }: CommitPorts,
-): Promise<Manifest> {
-  const { sliceId, collectBelow } = head;
-  const absorbed = manifest.absorbed.filter(({ epoch }) => epoch > collectBelow);
-  const closed = state.closedSinceBase();
-  if (closed.every((entries) => entries.length === 0)) return { ...manifest, absorbed };
-  const merge = await readMerge(decideRunMerge(manifest, knobs), sliceId, state.image, blobs);
-  for (const [index, entries] of merge.entries.entries()) {
-    for (const entry of entries) closed[index]?.push(entry);
-  }
-  const living = state.image.living();
-  const encoded = encodeRun(
-    living.map((each, index) => ({ ...each, entries: closed[index] ?? [] })),
-    knobs.runBlockBytes,
-  );
-  const reference = await writeBlob(blobs, sliceId, { ...name, kind: 'run' }, encoded.bytes);
-  const run: RunReference = {
-    ...reference,
-    level: merge.level,
-    entryCount: encoded.entryCount,
-    indexOffset: encoded.indexOffset,
-  };
-  const nowAbsorbed: AbsorbedRun[] = merge.absorbed.map((old) => ({ run: old, epoch: name.epoch }));
-  return {
-    runs: [...manifest.runs.filter((old) => !merge.absorbed.includes(old)), run],
-    absorbed: [...absorbed, ...nowAbsorbed],
-  };
-}
-
-interface ReadMerge extends RunMerge {
-  /** By index of the image's views. */
-  readonly entries: readonly ClosedEntry[][];
-}
-
-/** What the merged runs hold of the plan's views. A damaged run is left as it is, for its readers to tell of. */
-async function readMerge(
-  merge: RunMerge,
-  sliceId: string,
-  image: SliceImage,
-  blobs: BlobStores,
-): Promise<ReadMerge> {
-  const living = image.living();
-  const entries: ClosedEntry[][] = living.map(() => []);
-  try {
-    for (const run of merge.absorbed) {
-      const bytes = await readBlob(blobs, sliceId, run);
-      const reader = new RunReader(sliceId, run, async (from, to) => bytes.subarray(from, to));
-      let entryCount = 0;
-      // Views and columns that the plan no longer has end here; a rollback reads the runs that its own base lists.
-      for await (const block of reader.blocks(living)) {
-        entryCount += block.entryCount;
-        for (const entry of block.entries) entries[block.view]?.push(entry);
-      }
-      assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');
-    }
-  } catch (fault) {
-    if (!(fault instanceof CorruptStateFault)) throw fault;
-    return { absorbed: [], level: 0, entries: [] };
-  }
-  return { ...merge, entries };
 }

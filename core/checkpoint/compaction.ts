@@ -7,11 +7,11 @@ import type { Knobs } from '../knobs.ts';
 import type { Manifest, RunReference } from './manifest.ts';
 
 export interface ChainFacts {
-  /** Of the chain with the delta that is about to be written. */
+  /** Of the deltas that are needed beside the newest base, with the one that is about to be written. */
   readonly chainLength: number;
   readonly chainBytes: number;
-  /** Of the newest base; 0 without one. */
-  readonly baseBytes: number;
+  /** Of all parts together; 0 without a base. */
+  readonly partBytes: number;
   /** A person asked for a base. */
   readonly requested: boolean;
 }
@@ -21,7 +21,7 @@ export type CompactionDecision = 'delta' | 'delta-and-base';
 export function decideCompaction(facts: ChainFacts, knobs: Knobs): CompactionDecision {
   if (facts.requested || facts.chainLength >= knobs.chainLengthMax) return 'delta-and-base';
   const heavy =
-    facts.chainBytes >= knobs.chainBytesMinToCompact && facts.chainBytes >= facts.baseBytes;
+    facts.chainBytes >= knobs.chainBytesMinToCompact && facts.chainBytes >= facts.partBytes;
   return heavy ? 'delta-and-base' : 'delta';
 }
 
@@ -35,12 +35,12 @@ export interface RunMerge {
  * Merges a level once it would hold `runFanIn` runs, and so on upwards. A merge holds its runs in memory: one of more than
  * `runBytesMaxToMerge` together is left undone, and the history is read from more runs.
  */
-export function decideRunMerge(manifest: Manifest, knobs: Knobs): RunMerge {
+export function decideRunMerge({ runs }: Pick<Manifest, 'runs'>, knobs: Knobs): RunMerge {
   const absorbed: RunReference[] = [];
   let absorbedBytes = 0;
   let level = 0;
   for (;;) {
-    const peers = manifest.runs.filter((run) => run.level === level);
+    const peers = runs.filter((run) => run.level === level);
     // The run that is being written counts as one of this level.
     if (peers.length + 1 < knobs.runFanIn) return { absorbed, level };
     absorbedBytes += peers.reduce((sum, run) => sum + run.byteLength, 0);

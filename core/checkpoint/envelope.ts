@@ -9,7 +9,8 @@ import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { requireFormat } from '../format-version.ts';
 
-const HEADER_BYTES = 5;
+/** What comes before the body. */
+export const ENVELOPE_HEADER_BYTES = 5;
 const CHECKSUM_BYTES = 4;
 
 export type Magic = 'TMHD' | 'TMDL' | 'TMBS' | 'TMRN' | 'TMQN';
@@ -25,7 +26,7 @@ export function sealEnvelope(magic: Magic, write: (writer: ByteWriter) => void):
 
 /** A reader over the body. `what` names the object in the fault that a person reads. */
 export function openEnvelope(magic: Magic, bytes: Uint8Array, what: string): ByteReader {
-  if (bytes.length < HEADER_BYTES + CHECKSUM_BYTES) {
+  if (bytes.length < ENVELOPE_HEADER_BYTES + CHECKSUM_BYTES) {
     throw new CorruptStateFault(`${what} has ${bytes.length} bytes only`);
   }
   const found = String.fromCharCode(...bytes.subarray(0, 4));
@@ -41,5 +42,5 @@ export function openEnvelope(magic: Magic, bytes: Uint8Array, what: string): Byt
     throw new CorruptStateFault(`the checksum of ${what} is ${computed}, not ${stored} as stored`);
   }
   requireFormat(what, bytes[4] as number, FORMAT_VERSION);
-  return new ByteReader(bytes.subarray(HEADER_BYTES, end));
+  return new ByteReader(bytes.subarray(ENVELOPE_HEADER_BYTES, end));
 }

@@ -13,16 +13,19 @@ import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import { type Base, decodeBase } from './base.ts';
+import { addBase } from './base-reader.ts';
 import { type BlobStores, blobNames, referenceOf } from './blobs.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
-import { EMPTY_MANIFEST } from './manifest.ts';
+import { chainSince, EMPTY_MANIFEST } from './manifest.ts';
 import { type BlobName, type BlobReference, blobKey, deltaOf } from './names.ts';
+import { OpenParts } from './open-parts.ts';
 import {
-  applyBase,
-  applyChain,
+  applyInOrder,
   type Checkpoint,
   emptyCheckpoint,
+  olderThan,
+  readDelta,
   readQuarantined,
 } from './restore.ts';
 
@@ -52,7 +55,7 @@ export async function* soundEpochs(
   for (const candidate of [...own, ...others]) {
     const sound = await readEpoch(plan, sliceId, candidate, history.deltas, stores);
     // One that deltas below the floor lead to, whose base is lost, goes with the next collection.
-    if (sound !== null && (sound.base?.epoch ?? 0) >= collectBelow) yield sound;
+    if (sound !== null && chainSince(sound.checkpoint.manifest) >= collectBelow) yield sound;
   }
   if (collectBelow === 0) yield { checkpoint: emptyCheckpoint(plan), base: null, epoch: 0 };
 }
@@ -116,7 +119,7 @@ async function readKnown(
   });
 }
 
-/** Back to the nearest base that can be read, or to the first epoch; then forward. Null if anything on the way is damaged. */
+/** Back to the nearest base that can be read whole, or to the first epoch; then forward. Null if anything on the way is damaged. */
 async function readEpoch(
   plan: Plan,
   sliceId: string,
@@ -124,29 +127,53 @@ async function readEpoch(
   deltas: ReadonlyMap<string, Known>,
   stores: BlobStores,
 ): Promise<SoundEpoch | null> {
-  const chain: BlobReference[] = [];
-  let at: BlobReference | null = candidate;
-  let base: { readonly reference: BlobReference; readonly opened: Base } | null = null;
-  while (at !== null) {
+  const history: BlobReference[] = [];
+  for (let at: BlobReference | null = candidate; at !== null; ) {
     const known = deltas.get(blobKey(sliceId, at));
-    if (known === undefined) return null;
-    chain.unshift(at);
-    if (known.manifest !== null) base = await openBase(sliceId, at, stores);
-    if (base !== null) break;
+    if (known === undefined) break;
+    history.unshift(at);
     at = known.predecessors.at(-1) ?? null;
   }
+  for (let index = history.length - 1; index >= 0; index--) {
+    const delta = history[index] as BlobReference;
+    if (deltas.get(blobKey(sliceId, delta))?.manifest === null) continue;
+    const base = await openBase(sliceId, delta, stores);
+    const sound = base === null ? null : await readFrom(plan, base, history, candidate, stores);
+    if (sound !== null) return sound;
+  }
+  const first = history[0];
+  const isFromTheStart =
+    first !== undefined && deltas.get(blobKey(sliceId, first))?.predecessors.length === 0;
+  return isFromTheStart ? readFrom(plan, { sliceId }, history, candidate, stores) : null;
+}
+
+/** A candidate's epoch from a base on, or from the first epoch; null if something that it takes is damaged. */
+async function readFrom(
+  plan: Plan,
+  from: Base | { readonly sliceId: string },
+  history: readonly BlobReference[],
+  candidate: BlobReference,
+  stores: BlobStores,
+): Promise<SoundEpoch | null> {
+  const base = 'manifest' in from ? from : null;
+  const { sliceId } = from;
   const image = new SliceImage(plan);
+  const parts = new OpenParts(image, 0);
+  const read = (name: BlobReference) => readDelta(sliceId, name, stores);
   try {
-    const manifest = base === null ? EMPTY_MANIFEST : applyBase(image, base.opened);
+    const older = base === null ? [] : olderThan(base, history);
+    const after = history.filter(({ epoch }) => epoch > (base?.epoch ?? 0));
+    const deltas = await Promise.all([...older, ...after].map(read));
+    if (base !== null) await addBase(image, parts, base, deltas.slice(0, older.length), stores);
     const baseCursor = image.progress.position;
-    const deltasAfter = base === null ? chain : chain.slice(1);
-    const after = base === null ? null : deltaOf(base.reference);
-    const applied = await applyChain(image, after, deltasAfter, sliceId, stores);
-    const isOfBase = deltasAfter.length === 0;
-    const quarantined = isOfBase
-      ? await readQuarantined(plan, sliceId, candidate, stores)
-      : applied;
-    const checkpoint = { image, manifest, chain, baseCursor, quarantined };
+    const last = base === null ? null : deltaOf(base.reference);
+    const applied = applyInOrder(image, parts, last, deltas.slice(older.length));
+    const quarantined =
+      after.length === 0 ? await readQuarantined(plan, sliceId, candidate, stores) : applied;
+    const manifest = base?.manifest ?? EMPTY_MANIFEST;
+    const chainBegin = Math.min(chainSince(manifest) + 1, base?.epoch ?? 0);
+    const chain = history.filter(({ epoch }) => epoch >= chainBegin);
+    const checkpoint = { image, manifest, parts, chain, baseCursor, quarantined };
     return { checkpoint, base: base?.reference ?? null, epoch: candidate.epoch };
   } catch (fault) {
     if (fault instanceof CorruptStateFault) return null;
@@ -159,13 +186,12 @@ async function openBase(
   sliceId: string,
   delta: BlobName,
   stores: BlobStores,
-): Promise<{ reference: BlobReference; opened: Base } | null> {
+): Promise<Base | null> {
   const name: BlobName = { ...delta, kind: 'base' };
   const bytes = await stores.objects.read(blobKey(sliceId, name));
   if (bytes === null) return null;
   const reference = referenceOf(name, 'object', bytes);
-  const opened = orNull(() => decodeBase(bytes, sliceId, reference));
-  return opened === null ? null : { reference, opened };
+  return orNull(() => decodeBase(bytes, sliceId, reference));
 }
 
 function orNull<T>(read: () => T): T | null {

@@ -46,6 +46,7 @@ export interface Floor {
 export interface PreviousPlan {
   readonly planHash: string;
   readonly base: BlobReference | null;
+  readonly chainSince: number;
   readonly delta: BlobReference;
   readonly cursor: Position;
   /** When the slice left it. */
@@ -87,11 +88,13 @@ export interface Head {
   readonly partlyDropped: number;
   readonly pastDedupe: number;
   readonly entryCount: number;
-  /** Bytes that a restore reads: base and chain. */
+  /** Bytes that a restore reads: parts and chain. */
   readonly stateBytes: number;
   readonly chainLength: number;
   readonly chainBytes: number;
   readonly base: BlobReference | null;
+  /** The deltas after this epoch are needed beside the base; 0 without one. */
+  readonly chainSince: number;
   /** The cursor of the base's epoch; START without a base. */
   readonly baseCursor: Position;
   readonly delta: BlobReference | null;
@@ -205,15 +208,15 @@ function assertHead(head: Head): void {
     () => `${head.collectBelow} > ${oldestNeeded(head)}`,
   );
   assert(
-    head.timeline > 0 || head.chainLength === head.epoch - (head.base?.epoch ?? 0),
+    head.timeline > 0 || head.chainLength === head.epoch - head.chainSince,
     'chain-reaches-from-base-to-head',
   );
+  assert(head.chainSince <= (head.base?.epoch ?? 0), 'a-base-needs-only-what-was-before-it');
 }
 
-/** The epoch from which on base and chain, and the chain of the plan before, are read. */
-function oldestNeeded({ base, previous }: Head): number {
-  const baseEpoch = base?.epoch ?? 0;
-  return previous === null ? baseEpoch : Math.min(baseEpoch, previous.base?.epoch ?? 0);
+/** The deltas after it are read: with HEAD's base, or with that of the plan before. */
+function oldestNeeded({ chainSince, previous }: Head): number {
+  return previous === null ? chainSince : Math.min(chainSince, previous.chainSince);
 }
 
 const HASH_BYTES = 16;
@@ -247,6 +250,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
     writer.varint(number);
   }
   encodeOptional(head.base, writer);
+  writer.varint(head.chainSince);
   encodeOptional(head.delta, writer);
   writer.varint(head.collectBelow);
   writer.varint(head.floor.epoch);
@@ -293,6 +297,7 @@ function decodeHead(reader: ByteReader): Head {
     chainLength: reader.varint(),
     chainBytes: reader.varint(),
     base: decodeOptional(reader),
+    chainSince: reader.varint(),
     delta: decodeOptional(reader),
     collectBelow: reader.varint(),
     floor: { epoch: reader.varint(), sinceMs: reader.f64() },
@@ -310,6 +315,7 @@ function decodeHead(reader: ByteReader): Head {
 function encodePrevious(previous: PreviousPlan, writer: ByteWriter): void {
   writer.hex(previous.planHash);
   encodeOptional(previous.base, writer);
+  writer.varint(previous.chainSince);
   encodeReference(previous.delta, writer);
   encodePacked(previous.cursor, writer);
   writer.f64(previous.sinceMs);
@@ -319,6 +325,7 @@ function decodePrevious(reader: ByteReader): PreviousPlan {
   return {
     planHash: reader.hex(HASH_BYTES),
     base: decodeOptional(reader),
+    chainSince: reader.varint(),
     delta: decodeReference(reader),
     cursor: decodePacked(reader),
     sinceMs: reader.f64(),

@@ -1,9 +1,24 @@
 /**
- * A manifest: the runs that together hold exactly the closed entries of a slice's history up to one base. It travels in
- * the base and in that epoch's delta, so that a memory that follows the deltas never needs the base.
+ * A manifest: what a slice's history up to one epoch is stored in. Its open state is in parts, each of one view and one range
+ * of keys; its closed entries are in runs. It travels in the base and in that epoch's delta, so that a memory that follows the
+ * deltas never needs the base.
+ *
+ *   parts   what their range held at the epochs that they stand for; the deltas after those hold the rest
+ *   runs    exactly the closed entries up to `runsEpoch`; the deltas after it hold the rest
+ *
+ * Invariants: the parts of a view follow each other without a gap, the first from the first key on, the last without an end.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
-import { type BlobReference, decodeReference, encodeReference } from './names.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { decodeStoredView, encodeStoredView, type StoredView } from '../state/view-life.ts';
+import {
+  type BlobReference,
+  decodeReference,
+  decodeReferences,
+  encodeReference,
+  encodeReferences,
+  sameBlob,
+} from './names.ts';
 
 export interface RunReference extends BlobReference {
   /** 0 for a run that a compaction wrote, +1 for each time that runs were merged. */
@@ -13,21 +28,108 @@ export interface RunReference extends BlobReference {
   readonly indexOffset: number;
 }
 
-/** A run that a merge replaced: older bases still list it. */
-export interface AbsorbedRun {
-  readonly run: BlobReference;
+/** A blob that an older manifest lists, and no newer one: a run that was merged, a pack whose parts were all written anew. */
+export interface ReplacedBlob {
+  readonly blob: BlobReference;
   /** Of the first base that does not list it. */
   readonly epoch: number;
 }
 
-export interface Manifest {
-  readonly runs: readonly RunReference[];
-  readonly absorbed: readonly AbsorbedRun[];
+/** Where bytes lie in a base, which is the pack of all parts that were written with it. */
+export interface PackedBytes {
+  readonly pack: BlobReference;
+  readonly offset: number;
+  readonly byteLength: number;
+  /** CRC-32C. */
+  readonly checksum: number;
 }
 
-export const EMPTY_MANIFEST: Manifest = { runs: [], absorbed: [] };
+/** Entries are ordered by window, then by key. */
+export interface PartBound {
+  readonly windowStartMs: number;
+  readonly key: Uint8Array;
+}
 
-export function encodeManifest(manifest: Manifest, writer: ByteWriter): void {
+/** The open entries of one view in one range of windows and keys, as they were at one epoch. */
+export interface PartReference {
+  /** Index of the layout by which its entries are written: says which view they are of, in which of its lives. */
+  readonly layout: number;
+  /** Its first entry lies here or after it; null: anywhere. The range ends where the view's next part begins. */
+  readonly from: PartBound | null;
+  /** The epoch that it stands for: deltas after it apply to its range. */
+  readonly epoch: number;
+  readonly entryCount: number;
+  /** Null: the range had no entries. */
+  readonly bytes: PackedBytes | null;
+}
+
+/** All ids of records that a producer may send again, as they were at one epoch. */
+export type IdsReference = Pick<PartReference, 'epoch' | 'entryCount' | 'bytes'>;
+
+export interface Manifest {
+  readonly layouts: readonly StoredView[];
+  /** Those of one view in order. */
+  readonly parts: readonly PartReference[];
+  readonly ids: IdsReference;
+  readonly runs: readonly RunReference[];
+  readonly runsEpoch: number;
+  readonly replaced: readonly ReplacedBlob[];
+}
+
+/** Of a slice that has no base. */
+export const EMPTY_MANIFEST: Manifest = {
+  layouts: [],
+  parts: [],
+  ids: { epoch: 0, entryCount: 0, bytes: null },
+  runs: [],
+  runsEpoch: 0,
+  replaced: [],
+};
+
+/** The deltas after this epoch are needed beside what the manifest lists. */
+export function chainSince({
+  parts,
+  ids,
+  runsEpoch,
+}: Pick<Manifest, 'parts' | 'ids' | 'runsEpoch'>): number {
+  return parts.reduce((least, { epoch }) => Math.min(least, epoch), Math.min(ids.epoch, runsEpoch));
+}
+
+/** Bytes of all parts, ids included. */
+export function partBytesOf({ parts, ids }: Pick<Manifest, 'parts' | 'ids'>): number {
+  return [...parts, ids].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
+}
+
+/** The packs that parts lie in, each once. */
+export function packsOf({ parts, ids }: Pick<Manifest, 'parts' | 'ids'>): BlobReference[] {
+  const packs = new Map<string, BlobReference>();
+  for (const { bytes } of [...parts, ids]) {
+    if (bytes !== null) packs.set(`${bytes.pack.epoch}-${bytes.pack.nonce}`, bytes.pack);
+  }
+  return [...packs.values()];
+}
+
+/**
+ * `self`: the base that the manifest is written into, which cannot name its own checksum; null where it is written elsewhere.
+ */
+export function encodeManifest(
+  manifest: Manifest,
+  writer: ByteWriter,
+  isSelf: (pack: BlobReference) => boolean = () => false,
+): void {
+  writer.varint(manifest.layouts.length);
+  for (const layout of manifest.layouts) encodeStoredView(layout, writer);
+  const packs = packsOf(manifest).filter((pack) => !isSelf(pack));
+  encodeReferences(packs, writer);
+  const codeOf = (pack: BlobReference) =>
+    isSelf(pack) ? SELF : FIRST_PACK + packs.findIndex((each) => sameBlob(each, pack));
+  writer.varint(manifest.parts.length);
+  for (const part of manifest.parts) {
+    writer.varint(part.layout);
+    encodeBound(part.from, writer);
+    encodeContent(part, codeOf, writer);
+  }
+  encodeContent(manifest.ids, codeOf, writer);
   writer.varint(manifest.runs.length);
   for (const run of manifest.runs) {
     encodeReference(run, writer);
@@ -35,23 +137,86 @@ export function encodeManifest(manifest: Manifest, writer: ByteWriter): void {
     writer.varint(run.entryCount);
     writer.varint(run.indexOffset);
   }
-  writer.varint(manifest.absorbed.length);
-  for (const { run, epoch } of manifest.absorbed) {
-    encodeReference(run, writer);
+  writer.varint(manifest.runsEpoch);
+  writer.varint(manifest.replaced.length);
+  for (const { blob, epoch } of manifest.replaced) {
+    encodeReference(blob, writer);
     writer.varint(epoch);
   }
 }
 
-export function decodeManifest(reader: ByteReader): Manifest {
+/** `self`: the reference to the base that is being read; null where the manifest is read elsewhere. */
+export function decodeManifest(reader: ByteReader, self: BlobReference | null = null): Manifest {
+  const layouts = Array.from({ length: reader.varint() }, () => decodeStoredView(reader));
+  const packs = decodeReferences(reader);
+  const packOf = (code: number): BlobReference => {
+    const pack = code === SELF ? self : packs[code - FIRST_PACK];
+    if (pack === null || pack === undefined) {
+      throw new CorruptStateFault(`a part lies in pack ${code}, and there are ${packs.length}`);
+    }
+    return pack;
+  };
+  const parts = Array.from({ length: reader.varint() }, () => {
+    const layout = reader.varint();
+    if (layout >= layouts.length) {
+      throw new CorruptStateFault(`a part is written by layout ${layout} of ${layouts.length}`);
+    }
+    return { layout, from: decodeBound(reader), ...decodeContent(reader, packOf) };
+  });
+  const ids = decodeContent(reader, packOf);
   const runs = Array.from({ length: reader.varint() }, () => ({
     ...decodeReference(reader),
     level: reader.varint(),
     entryCount: reader.varint(),
     indexOffset: reader.varint(),
   }));
-  const absorbed = Array.from({ length: reader.varint() }, () => ({
-    run: decodeReference(reader),
+  const runsEpoch = reader.varint();
+  const replaced = Array.from({ length: reader.varint() }, () => ({
+    blob: decodeReference(reader),
     epoch: reader.varint(),
   }));
-  return { runs, absorbed };
+  return { layouts, parts, ids, runs, runsEpoch, replaced };
+}
+
+/** Where a part's bytes are: nowhere, in the base itself, or in one of the packs that are listed. */
+const NOWHERE = 0;
+const SELF = 1;
+const FIRST_PACK = 2;
+
+function encodeContent(
+  { epoch, entryCount, bytes }: IdsReference,
+  codeOf: (pack: BlobReference) => number,
+  writer: ByteWriter,
+): void {
+  writer.varint(epoch);
+  writer.varint(entryCount);
+  writer.varint(bytes === null ? NOWHERE : codeOf(bytes.pack));
+  if (bytes === null) return;
+  writer.varint(bytes.offset);
+  writer.varint(bytes.byteLength);
+  writer.u32(bytes.checksum);
+}
+
+function decodeContent(reader: ByteReader, packOf: (code: number) => BlobReference): IdsReference {
+  const [epoch, entryCount, code] = [reader.varint(), reader.varint(), reader.varint()];
+  if (code === NOWHERE) return { epoch, entryCount, bytes: null };
+  const bytes = {
+    pack: packOf(code),
+    offset: reader.varint(),
+    byteLength: reader.varint(),
+    checksum: reader.u32(),
+  };
+  return { epoch, entryCount, bytes };
+}
+
+function encodeBound(bound: PartBound | null, writer: ByteWriter): void {
+  writer.u8(bound === null ? 0 : 1);
+  if (bound === null) return;
+  writer.signedVarint(bound.windowStartMs);
+  writer.bytes(bound.key);
+}
+
+function decodeBound(reader: ByteReader): PartBound | null {
+  if (!reader.flag()) return null;
+  return { windowStartMs: reader.signedVarint(), key: reader.bytes().slice() };
 }

@@ -10,17 +10,20 @@ import { totalRecords } from '../state/counters.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
 import { type Base, decodeBase } from './base.ts';
+import { addBase } from './base-reader.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
 import { type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
-import { EMPTY_MANIFEST, type Manifest } from './manifest.ts';
+import { chainSince, EMPTY_MANIFEST, type Manifest } from './manifest.ts';
 import { type BlobName, type BlobReference, deltaOf, sameBlob } from './names.ts';
+import { OpenParts } from './open-parts.ts';
 
 /** An image at exactly the epoch of a HEAD, with what is needed to go on from there. */
 export interface Checkpoint {
   readonly image: SliceImage;
   /** Of the newest base at or before the image. */
   readonly manifest: Manifest;
+  readonly parts: OpenParts;
   /** The deltas that the next one names, the newest last. */
   readonly chain: readonly BlobReference[];
   /** Where that base stands; START without one. */
@@ -63,34 +66,40 @@ export async function load(
 ): Promise<Checkpoint> {
   const { sliceId, base, delta } = epoch;
   if (delta === null) return emptyCheckpoint(plan);
-  const [newest, baseBytes] = await Promise.all([
-    readDelta(sliceId, delta, stores),
+  const [newestBytes, baseBytes] = await Promise.all([
+    readBlob(stores, sliceId, delta),
     base === null ? null : readBlob(stores, sliceId, base),
   ]);
+  const newest = decodeDelta(newestBytes, sliceId, delta);
   const image = new SliceImage(plan);
+  const parts = new OpenParts(image, 0);
   const chain = [...newest.predecessors, delta];
-  const manifest =
-    base === null || baseBytes === null
-      ? EMPTY_MANIFEST
-      : applyBase(image, decodeBase(baseBytes, sliceId, base));
-  const baseCursor = image.progress.position;
-  if (base?.epoch === delta.epoch) {
-    // The base holds what its own delta changed; only what that delta quarantined is still of interest.
-    const quarantined = quarantinedIn(plan, newest);
-    return { image, manifest, chain, baseCursor, quarantined };
-  }
+  const opened = base === null || baseBytes === null ? null : decodeBase(baseBytes, sliceId, base);
   const baseEpoch = base?.epoch ?? 0;
   const missing = newest.predecessors.filter(({ epoch }) => epoch > baseEpoch);
+  const older = opened === null ? [] : olderThan(opened, chain);
+  const read = (name: BlobReference) =>
+    sameBlob(name, delta)
+      ? Promise.resolve(decodeDelta(newestBytes, sliceId, delta))
+      : readDelta(sliceId, name, stores);
+  const deltas = await Promise.all([...older, ...missing].map(read));
+  if (opened !== null) await addBase(image, parts, opened, deltas.slice(0, older.length), stores);
+  const manifest = opened?.manifest ?? EMPTY_MANIFEST;
+  const baseCursor = image.progress.position;
+  if (baseEpoch === delta.epoch) {
+    // The base holds what its own delta changed; only what that delta quarantined is still of interest.
+    const quarantined = quarantinedIn(plan, newest);
+    return { image, manifest, parts, chain, baseCursor, quarantined };
+  }
   const after = base === null ? null : deltaOf(base);
-  const quarantined = await applyDeltas(image, after, missing, newest, stores);
-  return { image, manifest, chain, baseCursor, quarantined };
+  const quarantined = applyInOrder(image, parts, after, [...deltas.slice(older.length), newest]);
+  return { image, manifest, parts, chain, baseCursor, quarantined };
 }
 
-/** The image of a base alone, into an image that holds nothing yet; its manifest. */
-export function applyBase(image: SliceImage, base: Base): Manifest {
-  image.apply(base.state, { foreign: base.planHash !== image.plan.hash, epoch: base.epoch });
-  base.state.end();
-  return base.manifest;
+/** The deltas of a chain that a base needs beside its parts and runs. */
+export function olderThan(base: Base, chain: readonly BlobReference[]): readonly BlobReference[] {
+  const since = chainSince(base.manifest);
+  return chain.filter(({ epoch }) => epoch > since && epoch <= base.epoch);
 }
 
 /** Brings a checkpoint forward to `head`. The checkpoint is of no more use if this throws. */
@@ -109,50 +118,35 @@ export async function advance(
   const route = decideRoute(known, head.delta, kept);
   if (route.kind !== 'deltas') return restore(plan, head, stores);
   const missing = kept.slice(route.after + 1);
-  const { image } = checkpoint;
+  const { image, parts } = checkpoint;
   let { manifest, baseCursor } = checkpoint;
-  const quarantined = await applyDeltas(image, known, missing, newest, stores, (applied) => {
+  const deltas = await Promise.all(missing.map((name) => readDelta(head.sliceId, name, stores)));
+  const quarantined = applyInOrder(image, parts, known, [...deltas, newest], (applied) => {
     if (applied.manifest === null) return;
-    image.forgetClosed();
     manifest = applied.manifest;
+    parts.adopt(manifest, image, applied.epoch);
+    if (manifest.runsEpoch === applied.epoch) image.forgetClosed();
     baseCursor = image.progress.position;
   });
   const chain = [...newest.predecessors, head.delta];
-  return finish(head, { image, manifest, chain, baseCursor, quarantined });
+  return finish(head, { image, manifest, parts, chain, baseCursor, quarantined });
 }
 
-/** Applies a chain of deltas, read at once, to an image at `after`; what the last one quarantined. */
-export async function applyChain(
+/** Applies deltas to an image at `after`; what the last one quarantined. */
+export function applyInOrder(
   image: SliceImage,
+  parts: OpenParts,
   after: BlobName | null,
-  chain: readonly BlobReference[],
-  sliceId: string,
-  stores: BlobStores,
-): Promise<QuarantineEntry[]> {
-  const last = chain.at(-1);
-  if (last === undefined) return [];
-  const newest = await readDelta(sliceId, last, stores);
-  return applyDeltas(image, after, chain.slice(0, -1), newest, stores);
-}
-
-/** Applies the missing deltas and the newest one to an image at `after`; what the newest quarantined. */
-async function applyDeltas(
-  image: SliceImage,
-  after: BlobName | null,
-  missing: readonly BlobReference[],
-  newest: Delta,
-  stores: BlobStores,
+  deltas: readonly Delta[],
   applied: (delta: Delta) => void = () => {},
-): Promise<QuarantineEntry[]> {
-  const { sliceId } = newest;
-  const deltas = await Promise.all(missing.map((name) => readDelta(sliceId, name, stores)));
-  assertLinked(after, [...deltas, newest]);
+): QuarantineEntry[] {
+  assertLinked(after, deltas);
+  let quarantined: QuarantineEntry[] = [];
   for (const delta of deltas) {
-    applyDelta(image, delta);
+    quarantined = applyDelta(image, delta, parts);
+    parts.follow(image, delta.epoch);
     applied(delta);
   }
-  const quarantined = applyDelta(image, newest);
-  applied(newest);
   return quarantined;
 }
 
@@ -186,10 +180,14 @@ export async function readQuarantined(
   return quarantinedIn(plan, await readDelta(sliceId, delta, stores));
 }
 
-/** Advances an image by the delta that follows it; what that quarantined. */
-export function applyDelta(image: SliceImage, delta: Delta): QuarantineEntry[] {
+/** Advances an image by the delta that follows it; what that quarantined. `parts` takes note of what it says of their ranges. */
+export function applyDelta(
+  image: SliceImage,
+  delta: Delta,
+  parts: OpenParts | null = null,
+): QuarantineEntry[] {
   const foreign = delta.planHash !== image.plan.hash;
-  const quarantined = image.apply(delta.change, { foreign, epoch: delta.epoch });
+  const quarantined = image.apply(delta.change, { foreign, epoch: delta.epoch }, parts);
   delta.change.end();
   return quarantined;
 }
@@ -222,7 +220,7 @@ function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
   return checkpoint;
 }
 
-async function readDelta(
+export async function readDelta(
   sliceId: string,
   reference: BlobReference,
   stores: BlobStores,
@@ -233,5 +231,6 @@ async function readDelta(
 /** Of a slice that has folded nothing. */
 export function emptyCheckpoint(plan: Plan): Checkpoint {
   const image = new SliceImage(plan);
-  return { image, manifest: EMPTY_MANIFEST, chain: [], baseCursor: START, quarantined: [] };
+  const parts = new OpenParts(image, 0);
+  return { image, manifest: EMPTY_MANIFEST, parts, chain: [], baseCursor: START, quarantined: [] };
 }

@@ -9,7 +9,7 @@
 import { beginningNow, hasSurelyPassed, sinceOrNow } from '../elapsed.ts';
 import type { Position } from '../position.ts';
 import type { Floor, Head, PreviousPlan } from './head.ts';
-import type { Manifest } from './manifest.ts';
+import { type Manifest, packsOf } from './manifest.ts';
 import { type BlobName, sameBlob } from './names.ts';
 
 export interface FloorDecision {
@@ -25,7 +25,7 @@ export interface FloorDecision {
 export function decideFloor(
   head: Pick<
     Head,
-    'collectBelow' | 'replayFrom' | 'floor' | 'base' | 'baseCursor' | 'deliveredArrivalMs'
+    'collectBelow' | 'replayFrom' | 'floor' | 'chainSince' | 'baseCursor' | 'deliveredArrivalMs'
   >,
   previous: PreviousPlan | null,
   nowMs: number,
@@ -33,9 +33,9 @@ export function decideFloor(
 ): FloorDecision {
   const { collectBelow, replayFrom, floor } = head;
   const beginsMs = beginningNow(nowMs, head.deliveredArrivalMs);
-  const next = { epoch: head.base?.epoch ?? 0, cursor: head.baseCursor, sinceMs: beginsMs };
+  const next = { epoch: head.chainSince, cursor: head.baseCursor, sinceMs: beginsMs };
   if (floor.epoch <= collectBelow) return { collectBelow, replayFrom, floor: next };
-  const isNeeded = previous !== null && floor.epoch > (previous.base?.epoch ?? 0);
+  const isNeeded = previous !== null && floor.epoch > previous.chainSince;
   if (isNeeded || !hasSurelyPassed(floor.sinceMs, graceMs, nowMs)) {
     const sinceMs = sinceOrNow(floor.sinceMs, nowMs);
     return { collectBelow, replayFrom, floor: { ...floor, sinceMs } };
@@ -56,7 +56,7 @@ export function decidePrevious(
 /** True if no reader, restore or fallback can reach the blob. `manifest` is that of HEAD's base. */
 export function isCollectable(name: BlobName, collectBelow: number, manifest: Manifest): boolean {
   if (name.epoch >= collectBelow) return false;
-  if (name.kind !== 'run') return true;
-  if (manifest.runs.some((run) => sameBlob(run, name))) return false;
-  return !manifest.absorbed.some(({ run, epoch }) => sameBlob(run, name) && epoch > collectBelow);
+  if (name.kind === 'delta') return true;
+  if ([...manifest.runs, ...packsOf(manifest)].some((blob) => sameBlob(blob, name))) return false;
+  return !manifest.replaced.some(({ blob, epoch }) => sameBlob(blob, name) && epoch > collectBelow);
 }

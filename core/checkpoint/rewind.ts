@@ -11,6 +11,7 @@ import { encodeDelta } from './delta.ts';
 import type { SoundEpoch } from './fallback.ts';
 import { type Head, type PreviousPlan, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
+import { chainSince, partBytesOf } from './manifest.ts';
 import type { BlobReference } from './names.ts';
 import { rewinding } from './transitions.ts';
 
@@ -35,14 +36,16 @@ export async function rewind(
   ports: CommitPorts,
 ): Promise<RewindOutcome> {
   const { checkpoint, base, planOrdinal, previous } = target;
-  const { image, chain, baseCursor } = checkpoint;
+  const { image, parts, chain, baseCursor, manifest } = checkpoint;
+  const since = chainSince(manifest);
   const nowMs = ports.clock.nowMs();
   const { sliceId } = head;
   const epoch = head.epoch + 1;
   image.adoptPlan(epoch);
+  parts.follow(image, epoch);
   const timeline = head.timeline + 1;
   const name = { kind: 'delta', timeline, epoch, nonce: ports.nonces.nonce() } as const;
-  const kept = predecessorsOf({ base, collectBelow: head.collectBelow }, chain);
+  const kept = predecessorsOf({ chainSince: since, collectBelow: head.collectBelow }, chain);
   const generation = head.generation + 1;
   const bytes = encodeDelta(
     {
@@ -63,7 +66,9 @@ export async function rewind(
     entryCount: image.entryCount,
     base,
     baseCursor,
-    sinceBase: [...kept.filter((reference) => reference.epoch > (base?.epoch ?? 0)), delta],
+    chainSince: since,
+    partBytes: partBytesOf(manifest),
+    chain: [...kept, delta],
     planOrdinal,
     planHash: image.plan.hash,
     previous,

@@ -54,6 +54,7 @@ export function firstHead(
     chainLength: 0,
     chainBytes: 0,
     base: null,
+    chainSince: 0,
     baseCursor: START,
     delta: null,
     collectBelow: 0,
@@ -90,6 +91,14 @@ export function fencing(head: Head, nonce: string, nowMs: number): Head {
   };
 }
 
+/** A base that became durable, and what is needed beside it. */
+export interface NewBase {
+  readonly reference: BlobReference;
+  readonly chainSince: number;
+  /** Of all parts that it lists. */
+  readonly partBytes: number;
+}
+
 /** An epoch that became durable. */
 export interface NewEpoch {
   readonly standing: Standing;
@@ -97,8 +106,10 @@ export interface NewEpoch {
   readonly arrivalMs: number;
   readonly closesGap: boolean;
   readonly entryCount: number;
+  /** The deltas that the next one names, this epoch's last: those that the base needs are among them. */
+  readonly chain: readonly BlobReference[];
   readonly delta: BlobReference;
-  readonly base: BlobReference | null;
+  readonly base: NewBase | null;
   /** The plan that the slice goes over to; null: it keeps its own. */
   readonly switchTo: { readonly planOrdinal: number; readonly planHash: string } | null;
   readonly nowMs: number;
@@ -109,8 +120,9 @@ export function committing(before: Head, epoch: NewEpoch, knobs: Knobs): Head {
   const { standing, delta, base, nowMs } = epoch;
   const head = epoch.switchTo === null ? before : switching(before, epoch.switchTo, nowMs);
   const position = standing.cursor;
-  const chainLength = base === null ? head.chainLength + 1 : 0;
-  const chainBytes = base === null ? head.chainBytes + delta.byteLength : 0;
+  const since = base?.chainSince ?? head.chainSince;
+  const needed = chainOf(epoch.chain, since);
+  const partBytes = base?.partBytes ?? head.stateBytes - head.chainBytes;
   const isMoved = movesDelivered(head, position);
   const previous = decidePrevious(head, nowMs, knobs.rollbackGraceMs);
   const retained =
@@ -130,15 +142,25 @@ export function committing(before: Head, epoch: NewEpoch, knobs: Knobs): Head {
     deliveredArrivalMs: isMoved ? epoch.arrivalMs : head.deliveredArrivalMs,
     closesGap: isMoved ? epoch.closesGap : head.closesGap,
     entryCount: epoch.entryCount,
-    stateBytes: ((base ?? head.base)?.byteLength ?? 0) + chainBytes,
-    chainLength,
-    chainBytes,
-    base: base ?? head.base,
+    stateBytes: partBytes + needed.chainBytes,
+    ...needed,
+    chainSince: since,
+    base: base?.reference ?? head.base,
     baseCursor: base === null ? head.baseCursor : position,
     delta,
     committedMs: nowMs,
     previous,
   };
+}
+
+/** The deltas of a chain after an epoch. */
+function chainOf(
+  chain: readonly BlobReference[],
+  since: number,
+): Pick<Head, 'chainLength' | 'chainBytes'> {
+  const needed = chain.filter(({ epoch }) => epoch > since);
+  const chainBytes = needed.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return { chainLength: needed.length, chainBytes };
 }
 
 /** Code of the plan before may hold the generation that is. */
@@ -153,9 +175,9 @@ function switching(
 
 /** What a rollback to the plan of `head` goes on from. */
 export function leaving(head: Head, nowMs: number): PreviousPlan | null {
-  const { planHash, base, delta, cursor } = head;
+  const { planHash, base, chainSince, delta, cursor } = head;
   const sinceMs = beginningNow(nowMs, head.deliveredArrivalMs);
-  return delta === null ? null : { planHash, base, delta, cursor, sinceMs };
+  return delta === null ? null : { planHash, base, chainSince, delta, cursor, sinceMs };
 }
 
 /** An older epoch that HEAD goes back to, and the empty delta that follows it on a timeline of its own. */
@@ -164,8 +186,10 @@ export interface OlderEpoch {
   readonly entryCount: number;
   readonly base: BlobReference | null;
   readonly baseCursor: Position;
-  /** The deltas since its base, the new one last. */
-  readonly sinceBase: readonly BlobReference[];
+  readonly chainSince: number;
+  readonly partBytes: number;
+  /** The deltas that the next one names, the new one last. */
+  readonly chain: readonly BlobReference[];
   readonly planOrdinal: number;
   readonly planHash: string;
   readonly previous: PreviousPlan | null;
@@ -174,10 +198,10 @@ export interface OlderEpoch {
 
 /** `delivered` stays: what lies between is replayed before the slice is open again. */
 export function rewinding(head: Head, older: OlderEpoch): Head {
-  const { standing, base, baseCursor, sinceBase, nowMs, ...rest } = older;
-  const delta = sinceBase.at(-1);
+  const { standing, chain, partBytes, nowMs, ...rest } = older;
+  const delta = chain.at(-1);
   assert(delta !== undefined, 'a-rewind-has-a-delta');
-  const chainBytes = sinceBase.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const needed = chainOf(chain, older.chainSince);
   return {
     ...head,
     ...rest,
@@ -188,11 +212,8 @@ export function rewinding(head: Head, older: OlderEpoch): Head {
     generation: head.generation + 1,
     revision: head.revision + 1,
     nonce: delta.nonce,
-    stateBytes: (base?.byteLength ?? 0) + chainBytes,
-    chainLength: sinceBase.length,
-    chainBytes,
-    base,
-    baseCursor,
+    stateBytes: partBytes + needed.chainBytes,
+    ...needed,
     delta,
     // The pending floor may lie on the timeline that ends here.
     floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },

@@ -6,8 +6,9 @@
  * whatever order, and only keys that several slices have are merged. All else comes by key from the merged sources.
  */
 import type { AggregatePlan } from '../definition/plan.ts';
+import type { WindowEntries } from '../state/key-table.ts';
 import { SharedKeys } from '../state/shared-keys.ts';
-import type { ViewTable, WindowEntries } from '../state/view-table.ts';
+import type { ViewTable } from '../state/view-table.ts';
 import { FoldedRow } from './folded-row.ts';
 import { ENTRIES_BETWEEN_PAUSES, type Pace } from './pace.ts';
 import { type RowKey, rowKeyOf } from './row-cursor.ts';

@@ -80,8 +80,8 @@ export class DedupeIds {
     }
   }
 
-  /** Adds what `encode` wrote. */
-  decode(reader: ByteReader, expiredMs: number): void {
+  /** Adds what `encode` wrote; how many ids that was. */
+  decode(reader: ByteReader, expiredMs: number): number {
     const count = reader.varint();
     const id = new Uint32Array(4);
     for (let index = 0; index < count; index++) {
@@ -91,6 +91,7 @@ export class DedupeIds {
         throw new CorruptStateFault('a dedupe id without a time');
       this.add(id, countedFromMs, expiredMs);
     }
+    return count;
   }
 
   heapBytes(): number {

@@ -6,7 +6,7 @@
  */
 import { assert } from '../assert.ts';
 import { compareSpans } from '../bytes.ts';
-import type { WindowEntries } from './view-table.ts';
+import type { WindowEntries } from './key-table.ts';
 
 /** The keys of a window, by ordinal. */
 export type KeySource = Pick<WindowEntries, 'arena' | 'startOf' | 'endOf'>;

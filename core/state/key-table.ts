@@ -26,6 +26,24 @@ const SLOT = 2;
 /** Equal to the generation where the key was touched. */
 const STAMP = 3;
 
+/** By ordinal, in the order in which they came. */
+export type WindowEntries = Pick<
+  KeyTable,
+  | 'size'
+  | 'committedSize'
+  | 'touchedCount'
+  | 'find'
+  | 'arena'
+  | 'startOf'
+  | 'endOf'
+  | 'keyAt'
+  | 'hashAt'
+  | 'slotAt'
+  | 'touched'
+  | 'writeKey'
+  | 'compare'
+>;
+
 export class KeyTable {
   #arena = new Uint8Array(ARENA_BYTES_MIN);
   #rows = new Uint32Array(ROWS_MIN * ROW);
@@ -41,6 +59,11 @@ export class KeyTable {
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Keys that were there at the last commit: they have the first ordinals. */
+  get committedSize(): number {
+    return this.#committedSize;
   }
 
   get touchedCount(): number {

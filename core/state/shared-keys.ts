@@ -5,7 +5,7 @@
  * It works in portions and yields between them. Takes 8 bytes for each entry while it works, one bit afterwards.
  */
 import { compareKeys, sortByKey } from './key-sort.ts';
-import type { WindowEntries } from './view-table.ts';
+import type { WindowEntries } from './key-table.ts';
 
 /** The keys of one window in one table. */
 export type WindowKeys = Pick<WindowEntries, 'size' | 'hashAt' | 'arena' | 'startOf' | 'endOf'>;

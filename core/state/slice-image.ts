@@ -16,7 +16,6 @@ import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';
-import { hashKey } from './key-table.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
@@ -40,13 +39,19 @@ import {
   type StoredView,
   type ViewLife,
 } from './view-life.ts';
-import { type ColumnLayout, ViewTable } from './view-table.ts';
+import { type ColumnLayout, putOpen, ViewTable } from './view-table.ts';
 
 /** Which plan and epoch a change is of. */
 interface ChangeOrigin {
   /** Another plan than the image's. */
   readonly foreign: boolean;
   readonly epoch: number;
+}
+
+/** Is told what a change says, entry by entry. */
+export interface ChangeObserver {
+  noteEntry(view: number, windowStartMs: number, key: Uint8Array): void;
+  noteIds(count: number): void;
 }
 
 const OWN_PLAN: ChangeOrigin = { foreign: false, epoch: 0 };
@@ -105,7 +110,11 @@ export class SliceImage {
    * throws is of no more use. A change of another plan advances the views and columns that both have; the others are not
    * in the image then.
    */
-  apply(reader: ByteReader, origin: ChangeOrigin = OWN_PLAN): QuarantineEntry[] {
+  apply(
+    reader: ByteReader,
+    origin: ChangeOrigin = OWN_PLAN,
+    observer: ChangeObserver | null = null,
+  ): QuarantineEntry[] {
     const isCommitted = this.tables.every((table) => table.isCommitted);
     assert(isCommitted, 'a-stored-change-follows-what-is-committed');
     const quarantined: QuarantineEntry[] = [];
@@ -128,15 +137,20 @@ export class SliceImage {
           return;
         }
         const { view, layout } = target;
-        if (section === 'open') this.#readOpen(view, windowStartMs, key, ahead, layout);
-        else {
+        if (section === 'open') {
+          observer?.noteEntry(view, windowStartMs, key);
+          putOpen(this.tables[view] as ViewTable, windowStartMs, key, ahead, layout);
+        } else {
           const accumulators = ahead.bytes();
           const own = layout === null ? accumulators.slice() : target.rewrite(accumulators, layout);
-          this.#pushClosed(view, { windowStartMs, key: key.slice(), accumulators: own });
+          this.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators: own });
           if (section === 'closed') closedCount++;
         }
       },
-      dedupe: (policy, ids) => this.#followDedupe(policy, ids, watermarkBeforeMs),
+      dedupe: (policy, ids) => {
+        const count = this.#followDedupe(policy, ids, watermarkBeforeMs);
+        observer?.noteIds(count);
+      },
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
     });
     const removedCount = this.removeClosedWindows();
@@ -173,7 +187,7 @@ export class SliceImage {
 
   /** Adds the entries of windows that closed, and late partials, to the closed ones. */
   addClosed(view: number, windows: readonly WindowSource[]): void {
-    for (const entry of closedEntriesOf(windows)) this.#pushClosed(view, entry);
+    for (const entry of closedEntriesOf(windows)) this.addClosedEntry(view, entry);
   }
 
   /** Windows that the watermark has passed leave the keyed state; how many entries they had. */
@@ -235,29 +249,9 @@ export class SliceImage {
     return bytes + this.#closedBytes;
   }
 
-  #pushClosed(view: number, entry: ClosedEntry): void {
+  addClosedEntry(view: number, entry: ClosedEntry): void {
     (this.closed[view] as ClosedEntry[]).push(entry);
     this.#closedBytes += closedBytesOf(entry);
-  }
-
-  #readOpen(
-    view: number,
-    windowStartMs: number,
-    key: Uint8Array,
-    reader: ByteReader,
-    layout: ColumnLayout | null,
-  ): void {
-    const table = this.tables[view] as ViewTable;
-    const hash = hashKey(key);
-    let slot = table.find(windowStartMs, key, key.length, hash);
-    if (slot < 0) slot = table.insert(windowStartMs, key, key.length, hash);
-    if (layout !== null) {
-      table.decodeAs(slot, reader.bytes(), layout);
-      return;
-    }
-    const end = reader.beginSized();
-    table.read(slot, reader);
-    reader.endSized(end);
   }
 
   #view(index: number): ViewPlan {
@@ -334,7 +328,7 @@ export class SliceImage {
     const entries = this.#takeClosed(index).map((entry) => {
       return { ...entry, accumulators: relayout.without(entry.accumulators, emptied) };
     });
-    for (const entry of entries) this.#pushClosed(index, entry);
+    for (const entry of entries) this.addClosedEntry(index, entry);
   }
 
   #leaveOut(index: number): void {
@@ -355,13 +349,14 @@ export class SliceImage {
     return entries;
   }
 
-  #followDedupe(stored: DedupePolicy | null, ids: ByteReader, watermarkBeforeMs: number): void {
+  /** How many ids there were. */
+  #followDedupe(stored: DedupePolicy | null, ids: ByteReader, watermarkBeforeMs: number): number {
     if (this.#isPristine) this.dedupe = stored;
     else this.#adoptDedupe(stored, watermarkBeforeMs);
     const isWanted = stored !== null && stored.fieldText === dedupePolicyOf(this.plan)?.fieldText;
     // Ids of another field are no use to this plan.
     const into = isWanted ? this.dedupeIds : new DedupeIds();
-    into.decode(ids, this.progress.watermarkMs - (stored?.withinMs ?? 0));
+    return into.decode(ids, this.progress.watermarkMs - (stored?.withinMs ?? 0));
   }
 
   /** Where times are read in another way from here on, those that were read until here say nothing of what is missing. */

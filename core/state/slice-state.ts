@@ -12,6 +12,7 @@ import type { StreamRecord } from '../ports.ts';
 import type { Position } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
+import { DedupeIds } from './dedupe-ids.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
 import { type LedgerRecord, ledgerEntryKeys } from './quarantine-ledger.ts';
@@ -24,11 +25,18 @@ import {
   type QuarantineEntry,
   touchedOfWindow,
   type ViewSource,
+  type WindowSource,
   wholeWindow,
 } from './state-change.ts';
 import { Uncommitted } from './uncommitted.ts';
-import type { ViewLife } from './view-life.ts';
+import { type StoredView, storedView, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
+
+/** Where in the order of windows and keys. */
+interface EntryBound {
+  readonly windowStartMs: number;
+  readonly key: Uint8Array;
+}
 
 export type RedriveResult =
   | { readonly outcome: 'redriven' }
@@ -138,8 +146,20 @@ export class SliceState {
     return encode(source, 'as-it-comes');
   }
 
-  /** What a base carries: the change from nothing to this memory's open state. */
-  encodeBase(): Uint8Array {
+  /** What a base carries beside its parts: the change from nothing, without entries and ids. */
+  encodeStanding(): Uint8Array {
+    const source = {
+      progress: this.#since.progress,
+      views: this.image.living().map((each) => ({ ...each, open: [], closed: [], late: [] })),
+      dedupe: this.image.dedupe,
+      dedupeIds: [],
+      quarantined: [],
+    };
+    return encode(source, 'by-key');
+  }
+
+  /** The change from nothing to this memory's open state: the same for the same state, however it came about. */
+  encodeWhole(): Uint8Array {
     const source = {
       progress: this.#since.progress,
       views: this.#views(),
@@ -150,8 +170,59 @@ export class SliceState {
     return encode(source, 'by-key');
   }
 
-  /** Closed entries and late partials since the newest base, this memory's included, by index of the image's views. */
-  closedSinceBase(): ClosedEntry[][] {
+  /** How a view's entries are written. */
+  storedView(view: number): StoredView {
+    return storedView(this.image.views[view] as ViewPlan, this.image.lives[view] as ViewLife);
+  }
+
+  /** Starts of a view's open windows that have entries, ascending. */
+  openStarts(view: number): number[] {
+    return (this.image.tables[view] as ViewTable).windowStarts().filter(this.#isOpen(view));
+  }
+
+  /** The entries of open windows that were touched since the last commit. */
+  touchedOpen(view: number): WindowSource[] {
+    const table = this.image.tables[view] as ViewTable;
+    const starts = this.openStarts(view);
+    const touched = starts.filter((startMs) => table.window(startMs).touchedCount > 0);
+    return touched.map((startMs) => touchedOfWindow(table, startMs));
+  }
+
+  /** The open entries of a range of windows and keys, in that order; null: without a bound. */
+  openBetween(view: number, from: EntryBound | null, to: EntryBound | null): WindowSource[] {
+    const table = this.image.tables[view] as ViewTable;
+    const sources: WindowSource[] = [];
+    for (const windowStartMs of this.openStarts(view)) {
+      if (from !== null && windowStartMs < from.windowStartMs) continue;
+      if (to !== null && windowStartMs > to.windowStartMs) break;
+      const keys = table.window(windowStartMs);
+      const ordinals = table.between(
+        windowStartMs,
+        from?.windowStartMs === windowStartMs ? from.key : null,
+        to?.windowStartMs === windowStartMs ? to.key : null,
+      );
+      if (ordinals.length > 0) sources.push({ windowStartMs, table, keys, ordinals });
+    }
+    return sources;
+  }
+
+  /** Ids that a producer may send again, and how many came since the last commit. */
+  get idCount(): number {
+    return this.image.dedupe === null ? 0 : this.image.dedupeIds.size + this.newIdCount;
+  }
+
+  get newIdCount(): number {
+    return this.#since.dedupeIds.size;
+  }
+
+  encodeIds(writer: ByteWriter): void {
+    const { dedupe, dedupeIds } = this.image;
+    const expiredMs = this.#since.progress.watermarkMs - (dedupe?.withinMs ?? 0);
+    DedupeIds.encode([dedupeIds, this.#since.dedupeIds], expiredMs, writer);
+  }
+
+  /** Closed entries and late partials that no run holds, this memory's included, by index of the image's views. */
+  closedSinceRuns(): ClosedEntry[][] {
     return this.#changes().map(({ closed, late }, index) => [
       ...(this.image.closed[index] as ClosedEntry[]),
       ...closedEntriesOf(closed),
@@ -191,14 +262,12 @@ export class SliceState {
       const table = this.image.tables[index] as ViewTable;
       const late = this.#since.late[index] as ViewTable;
       const isOpen = this.#isOpen(index);
-      const starts = table.windowStarts();
-      const isTouched = (startMs: number) => table.window(startMs).touchedCount > 0;
-      const touched = starts.filter((startMs) => isOpen(startMs) && isTouched(startMs));
       return {
         view,
         life: this.image.lives[index] as ViewLife,
-        open: touched.map((startMs) => touchedOfWindow(table, startMs)),
-        closed: starts
+        open: this.touchedOpen(index),
+        closed: table
+          .windowStarts()
           .filter((startMs) => !isOpen(startMs))
           .map((startMs) => wholeWindow(table, startMs)),
         late: late.windowStarts().map((startMs) => wholeWindow(late, startMs)),

@@ -4,12 +4,14 @@
  */
 import { compareSpans } from '../bytes.ts';
 import { compareKeys, sortByKey } from './key-sort.ts';
-import { hashKey } from './key-table.ts';
-import type { WindowEntries } from './view-table.ts';
+import { hashKey, type WindowEntries } from './key-table.ts';
 
 export interface SortedWindow {
   readonly startMs: number;
-  readonly keys: WindowEntries;
+  readonly keys: Pick<
+    WindowEntries,
+    'size' | 'arena' | 'startOf' | 'endOf' | 'find' | 'keyAt' | 'slotAt'
+  >;
 }
 
 /** More new entries than this share of all are not inserted one by one. */

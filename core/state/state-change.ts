@@ -20,6 +20,7 @@ import { addCounts, decodeCounts, encodeCounts, noRecords, type RecordCounts } f
 import { DedupeIds } from './dedupe-ids.ts';
 import { Digest } from './digest.ts';
 import { NO_HEARTBEAT, type ShardTime } from './heartbeat.ts';
+import type { WindowEntries } from './key-table.ts';
 import {
   decodeStoredView,
   encodeStoredView,
@@ -27,7 +28,7 @@ import {
   storedView,
   type ViewLife,
 } from './view-life.ts';
-import type { ViewTable, WindowEntries } from './view-table.ts';
+import type { ViewTable } from './view-table.ts';
 
 /** Where a slice's fold stands, in totals. */
 export interface FoldProgress {
@@ -162,7 +163,9 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
     for (const section of ['open', 'closed', 'late'] as const) {
       const windowCount = reader.varint();
       for (let window = 0; window < windowCount; window++) {
-        decodeWindow(view, section, reader, visitor);
+        decodeWindow(reader, (startMs, key, ahead) => {
+          visitor.entry(view, section, startMs, key, ahead);
+        });
       }
     }
   }
@@ -229,7 +232,7 @@ function decodeProgress(reader: ByteReader): FoldProgress {
   };
 }
 
-function encodeWindow(window: WindowSource, writer: ByteWriter, order: EntryOrder): void {
+export function encodeWindow(window: WindowSource, writer: ByteWriter, order: EntryOrder): void {
   const { windowStartMs, table, keys } = window;
   let ordinals = ordinalsOf(window);
   if (order === 'by-key') ordinals = ordinals.slice().sort((a, b) => keys.compare(a, b));
@@ -243,17 +246,14 @@ function encodeWindow(window: WindowSource, writer: ByteWriter, order: EntryOrde
   }
 }
 
-function decodeWindow(
-  view: number,
-  section: EntrySection,
+/** `visit` reads the accumulators, with their length. */
+export function decodeWindow(
   reader: ByteReader,
-  visitor: ChangeVisitor,
+  visit: (windowStartMs: number, key: Uint8Array, reader: ByteReader) => void,
 ): void {
   const windowStartMs = reader.signedVarint();
   const entryCount = reader.varint();
-  for (let entry = 0; entry < entryCount; entry++) {
-    visitor.entry(view, section, windowStartMs, reader.bytes(), reader);
-  }
+  for (let entry = 0; entry < entryCount; entry++) visit(windowStartMs, reader.bytes(), reader);
 }
 
 /** Without dedupe there are no ids. */

@@ -12,7 +12,8 @@ import type { AccumulatorColumn } from '../aggregate/column.ts';
 import { ByteReader, ByteWriter } from '../bytes.ts';
 import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
-import { hashKey, KeyTable } from './key-table.ts';
+import { KeyRanges } from './key-ranges.ts';
+import { hashKey, KeyTable, type WindowEntries } from './key-table.ts';
 
 const CAPACITY_MIN = 4;
 /** What V8 holds for a window besides the arrays of its keys, about: measured by `npm run bench -- windows`. */
@@ -32,23 +33,6 @@ export type LaidColumn =
 /** In the order of the accumulators. */
 export type ColumnLayout = readonly LaidColumn[];
 
-/** By ordinal, in the order in which they came. */
-export type WindowEntries = Pick<
-  KeyTable,
-  | 'size'
-  | 'touchedCount'
-  | 'find'
-  | 'arena'
-  | 'startOf'
-  | 'endOf'
-  | 'keyAt'
-  | 'hashAt'
-  | 'slotAt'
-  | 'touched'
-  | 'writeKey'
-  | 'compare'
->;
-
 export class ViewTable {
   readonly view: ViewPlan;
   readonly #columns: AccumulatorColumn[];
@@ -67,6 +51,7 @@ export class ViewTable {
   readonly #beforeOf: number[] = [];
   #beforeCapacity = 0;
   readonly #writer = new ByteWriter(64);
+  readonly #ranges = new KeyRanges();
 
   constructor(view: ViewPlan) {
     this.view = view;
@@ -227,6 +212,15 @@ export class ViewTable {
     return [...this.#windows.keys()].sort((a, b) => a - b);
   }
 
+  /** Ordinals of a window's keys in [from, to), by key; null: without a bound. */
+  between(
+    windowStartMs: number,
+    from: Uint8Array | null,
+    to: Uint8Array | null,
+  ): Uint32Array<ArrayBuffer> {
+    return this.#ranges.between(this.window(windowStartMs), from, to);
+  }
+
   window(windowStartMs: number): WindowEntries {
     return this.#windows.get(windowStartMs) ?? NO_KEYS;
   }
@@ -249,6 +243,7 @@ export class ViewTable {
       for (const column of this.#columns) column.reset(slot);
     }
     this.#windows.clear();
+    this.#ranges.clear();
     this.#lastStartMs = Number.NaN;
     this.#lastWindow = undefined;
     this.#forgetTouched();
@@ -259,7 +254,7 @@ export class ViewTable {
 
   /** Bytes of memory that the table holds, about. */
   heapBytes(): number {
-    let bytes = this.#freeSlots.length * 8;
+    let bytes = this.#freeSlots.length * 8 + this.#ranges.heapBytes();
     for (const column of [...this.#columns, ...this.#before]) bytes += column.heapBytes();
     for (const window of this.#windows.values()) bytes += window.heapBytes() + WINDOW_BYTES;
     return bytes;
@@ -333,6 +328,7 @@ export class ViewTable {
   }
 
   #dropWindow(windowStartMs: number): void {
+    this.#ranges.forget(this.window(windowStartMs));
     this.#windows.delete(windowStartMs);
     this.#lastStartMs = Number.NaN;
     this.#lastWindow = undefined;
@@ -352,4 +348,24 @@ export class ViewTable {
     this.#capacity = Math.max(CAPACITY_MIN, this.#capacity * 2);
     for (const column of this.#columns) column.grow(this.#capacity);
   }
+}
+
+/** Puts an entry as it is stored, `reader` being at its accumulators with their length: a new one, or over what was there. */
+export function putOpen(
+  table: ViewTable,
+  windowStartMs: number,
+  key: Uint8Array,
+  reader: ByteReader,
+  layout: ColumnLayout | null,
+): void {
+  const hash = hashKey(key);
+  let slot = table.find(windowStartMs, key, key.length, hash);
+  if (slot < 0) slot = table.insert(windowStartMs, key, key.length, hash);
+  if (layout !== null) {
+    table.decodeAs(slot, reader.bytes(), layout);
+    return;
+  }
+  const end = reader.beginSized();
+  table.read(slot, reader);
+  reader.endSized(end);
 }

@@ -69,8 +69,8 @@ export class Committer {
   ): Promise<Step> {
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-commit');
     const { head, checkpoint, state, arrivalMs, closesGap } = memory;
-    const { manifest, chain } = checkpoint;
-    const basis = { head, state, manifest, chain, arrivalMs, closesGap };
+    const { manifest, parts, chain } = checkpoint;
+    const basis = { head, state, manifest, parts, chain, arrivalMs, closesGap };
     const written = await commit(basis, this.#ports, request);
     if (written.outcome === 'refused') {
       if (written.current === null) throw headIsGone(head.sliceId);
@@ -80,7 +80,9 @@ export class Committer {
       this.#owner.identify(record, written.head),
     );
     state.commit();
-    if (written.compacted) state.image.forgetClosed();
+    parts.add(written.touched);
+    if (written.compacted) parts.adopt(written.manifest, state.image, written.head.epoch);
+    if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetClosed();
     memory.head = written.head;
     memory.checkpoint = {
       ...checkpoint,

@@ -173,7 +173,10 @@ export class SliceMemory {
       checkpoint = await advance(memory.checkpoint, memory.head.delta, head, blobs);
       restored = checkpoint.image !== memory.checkpoint.image;
     }
-    if (switchTo !== null) checkpoint.image.adoptPlan(head.epoch + 1);
+    if (switchTo !== null) {
+      checkpoint.image.adoptPlan(head.epoch + 1);
+      checkpoint.parts.follow(checkpoint.image, head.epoch + 1);
+    }
     const next = this.remember(head, checkpoint);
     next.followsSource = (memory?.followsSource ?? false) && !restored;
     next.switchTo = switchTo;

@@ -4,6 +4,7 @@
 import { KEEPING_MUTANTS } from './keeping-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { PART_MUTANTS } from './part-mutants.ts';
 import { PROTOCOL_MUTANTS } from './protocol-mutants.ts';
 import { TASK_MUTANTS } from './task-mutants.ts';
 
@@ -16,6 +17,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROTOCOL_MUTANTS,
   ...TASK_MUTANTS,
   ...KEEPING_MUTANTS,
+  ...PART_MUTANTS,
   ...LOCAL_MUTANTS,
 ];
 

@@ -218,7 +218,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a merge of runs forgets one of them',
     'wrong state',
-    'core/checkpoint/commit.ts',
+    'core/checkpoint/run-writer.ts',
     'for (const run of merge.absorbed) {\n      const bytes',
     'for (const run of merge.absorbed.slice(1)) {\n      const bytes',
   ),

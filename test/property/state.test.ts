@@ -45,8 +45,8 @@ class Followers {
     const { owner, reader } = this;
     const expectedEntryCount = owner.entryCount;
     const delta = owner.encodeDelta();
-    const base = owner.encodeBase();
-    const closed = owner.closedSinceBase();
+    const base = owner.encodeWhole();
+    const closed = owner.closedSinceRuns();
     owner.commit();
     for (const image of [reader, this.restored]) {
       const bytes = new ByteReader(delta);
@@ -72,7 +72,7 @@ class Followers {
   }
 
   allClosed(): ClosedEntry[][] {
-    const since = this.owner.closedSinceBase();
+    const since = this.owner.closedSinceRuns();
     return this.inRuns.map((entries, view) => [...entries, ...(since[view] as ClosedEntry[])]);
   }
 }
@@ -96,9 +96,9 @@ describe('the state of a slice', () => {
           committed = index + 1;
         }
         const straight = scratch(records);
-        expect(hex(all.owner.encodeBase())).toBe(hex(straight.encodeBase()));
+        expect(hex(all.owner.encodeWhole())).toBe(hex(straight.encodeWhole()));
         expect(mergedText(smallPlan, all.allClosed())).toEqual(
-          mergedText(smallPlan, straight.closedSinceBase()),
+          mergedText(smallPlan, straight.closedSinceRuns()),
         );
         expect(all.owner.entryCount).toBe(straight.entryCount);
       }),
@@ -113,9 +113,9 @@ describe('the state of a slice', () => {
       all.owner.fold(record);
       all.commit(index % 7 === 3);
       const straight = scratch(records.slice(0, index + 1));
-      expect(hex(all.owner.image.encode())).toBe(hex(straight.encodeBase()));
+      expect(hex(all.owner.image.encode())).toBe(hex(straight.encodeWhole()));
       expect(mergedText(smallPlan, all.allClosed())).toEqual(
-        mergedText(smallPlan, straight.closedSinceBase()),
+        mergedText(smallPlan, straight.closedSinceRuns()),
       );
     }
   });
@@ -150,8 +150,8 @@ describe('the state of a slice', () => {
         const straight = scratch(plain);
         expect(counts).toEqual(straight.progress.counts);
         expect(state.entryCount).toBe(straight.entryCount);
-        expect(mergedText(smallPlan, state.closedSinceBase())).toEqual(
-          mergedText(smallPlan, straight.closedSinceBase()),
+        expect(mergedText(smallPlan, state.closedSinceRuns())).toEqual(
+          mergedText(smallPlan, straight.closedSinceRuns()),
         );
         expect(recordCount).toBe(LENGTH);
         const archive = records.filter(({ subSequence }) => subSequence === 0);
@@ -177,9 +177,9 @@ describe('the state of a slice', () => {
         state.encodeDelta();
         state.undo();
         expect(hex(state.image.encode())).toBe(image);
-        expect(hex(state.encodeBase())).toBe(image);
+        expect(hex(state.encodeWhole())).toBe(image);
         expect(hex(state.encodeDelta())).toBe(idle);
-        expect(mergedText(smallPlan, state.closedSinceBase())).toEqual(closed);
+        expect(mergedText(smallPlan, state.closedSinceRuns())).toEqual(closed);
         expect(state.quarantined).toEqual([]);
       }),
       { numRuns: 60 },

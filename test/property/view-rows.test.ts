@@ -154,7 +154,8 @@ class RandomSlice {
         if (entries.length > 0) runs.push(await this.#writeRun(viewIndex, entries));
       }
     }
-    const manifest = { runs: [...this.checkpoint.manifest.runs, ...runs], absorbed: [] };
+    const before = this.checkpoint.manifest;
+    const manifest = { ...before, runs: [...before.runs, ...runs] };
     this.checkpoint = { ...this.checkpoint, manifest };
   }
 

@@ -276,3 +276,19 @@ export const IDS_THAT_EXPIRED: Partial<Scenario> = {
     plan: index % 2 === 0 ? 2 : 0,
   })),
 };
+
+/** Parts of an entry or two, of which a commit writes one or two anew, and environments that restore all the time. */
+export const SMALL_PARTS: Partial<Scenario> = {
+  ...SMALL,
+  readers: 1,
+  stateBytesMax: 0,
+  auditEvery: 1,
+  knobs: {
+    chainLengthMax: 3,
+    partBytesMax: 100,
+    partBytesMinToRewrite: 60,
+    runFanIn: 3,
+    unsavedAgeMsMax: 0,
+  },
+  incidents: [],
+};

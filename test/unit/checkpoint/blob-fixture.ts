@@ -3,10 +3,11 @@
  */
 import { expect } from 'vitest';
 import type { Head } from '../../../core/checkpoint/head.ts';
-import type { Manifest, RunReference } from '../../../core/checkpoint/manifest.ts';
+import type { Manifest, PackedBytes, RunReference } from '../../../core/checkpoint/manifest.ts';
 import type { BlobKind, BlobReference } from '../../../core/checkpoint/names.ts';
 import { CorruptStateFault, NewerFormatFault } from '../../../core/faults.ts';
 import { Digest } from '../../../core/state/digest.ts';
+import type { StoredView } from '../../../core/state/view-life.ts';
 import { SHARD, SLICE } from '../../world/small-log.ts';
 
 export function blobAt(
@@ -30,9 +31,35 @@ export function runAt(epoch: number, level = 0, byteLength = 1_000): RunReferenc
   return { ...blobAt('run', epoch, { byteLength }), level, entryCount: 10, indexOffset: 900 };
 }
 
+export const someLayout: StoredView = {
+  name: 'view',
+  hash: '0123456789abcdef0123456789abcdef',
+  late: 'update',
+  since: 3,
+  ordinal: 1,
+  columns: [{ kind: 'sum', fieldText: 'n', since: 3, coveredFromMs: -5 }],
+};
+
+export function packedAt(epoch: number, offset = 9, byteLength = 10): PackedBytes {
+  return { pack: blobAt('base', epoch), offset, byteLength, checksum: 0xcafe };
+}
+
 export const someManifest: Manifest = {
+  layouts: [someLayout],
+  parts: [
+    { layout: 0, from: null, epoch: 9, entryCount: 3, bytes: packedAt(9) },
+    {
+      layout: 0,
+      from: { windowStartMs: -60_000, key: Uint8Array.of(5, 97, 0) },
+      epoch: 7,
+      entryCount: 0,
+      bytes: null,
+    },
+  ],
+  ids: { epoch: 8, entryCount: 2, bytes: packedAt(8, 2 ** 33, 57) },
   runs: [runAt(3, 2), runAt(9, 0, 2 ** 40)],
-  absorbed: [{ run: blobAt('run', 1), epoch: 3 }],
+  runsEpoch: 9,
+  replaced: [{ blob: blobAt('run', 1), epoch: 3 }],
 };
 
 /** Epoch 17 on the base of 9, with something in every field. */
@@ -65,6 +92,7 @@ export const someHead: Head = {
   chainLength: 8,
   chainBytes: 9_000,
   base: blobAt('base', 9),
+  chainSince: 9,
   baseCursor: { sequenceNumber: '49590338271490256608559692538361571090', subSequence: 0 },
   delta: blobAt('delta', 17, { place: 'item' }),
   collectBelow: 3,
@@ -78,6 +106,7 @@ export const someHead: Head = {
   previous: {
     planHash: 'fedcba98765432100123456789abcdef',
     base: blobAt('base', 5),
+    chainSince: 5,
     delta: blobAt('delta', 7),
     cursor: { sequenceNumber: '49590338271490256608559692538361571085', subSequence: 0 },
     sinceMs: 1_700_000_000_000,

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
+import { EMPTY_MANIFEST, type Manifest } from '../../../core/checkpoint/manifest.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, isCollectable } from '../../../core/checkpoint/retention.ts';
 import { leaving } from '../../../core/checkpoint/transitions.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
-import { blobAt, runAt, someHead } from './blob-fixture.ts';
+import { blobAt, packedAt, runAt, someHead } from './blob-fixture.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -17,16 +18,16 @@ const knobs = {
 };
 
 describe('compaction', () => {
-  const light = { chainLength: 7, chainBytes: 999, baseBytes: 0, requested: false };
+  const light = { chainLength: 7, chainBytes: 999, partBytes: 0, requested: false };
 
   it.each([
     ['a light chain', {}, 'delta'],
     ['a request', { requested: true }, 'delta-and-base'],
     ['a chain of the longest length', { chainLength: 8 }, 'delta-and-base'],
     ['a chain that is heavy and outweighs its base', { chainBytes: 1_000 }, 'delta-and-base'],
-    ['a chain as heavy as its base', { chainBytes: 5_000, baseBytes: 5_000 }, 'delta-and-base'],
-    ['a heavy chain on a heavier base', { chainBytes: 4_999, baseBytes: 5_000 }, 'delta'],
-    ['a chain heavier than a small base', { chainBytes: 999, baseBytes: 10 }, 'delta'],
+    ['a chain as heavy as its base', { chainBytes: 5_000, partBytes: 5_000 }, 'delta-and-base'],
+    ['a heavy chain on a heavier base', { chainBytes: 4_999, partBytes: 5_000 }, 'delta'],
+    ['a chain heavier than a small base', { chainBytes: 999, partBytes: 10 }, 'delta'],
   ])('after %s: %j → %s', (_, more, decision) => {
     expect(decideCompaction({ ...light, ...more }, knobs)).toBe(decision);
   });
@@ -34,7 +35,7 @@ describe('compaction', () => {
 
 describe('merging runs', () => {
   const merge = (...runs: ReturnType<typeof runAt>[]) => {
-    const { absorbed, level } = decideRunMerge({ runs, absorbed: [] }, knobs);
+    const { absorbed, level } = decideRunMerge({ runs }, knobs);
     return { epochs: absorbed.map(({ epoch }) => epoch), level };
   };
 
@@ -117,7 +118,7 @@ describe('the floor', () => {
       collectBelow,
       replayFrom: at(collectBelow),
       floor: { ...floor, cursor: at(floor.epoch) },
-      base: previousBaseEpoch === 0 ? null : blobAt('base', previousBaseEpoch),
+      chainSince: previousBaseEpoch,
       baseCursor: at(previousBaseEpoch),
       deliveredArrivalMs: 0,
     };
@@ -135,7 +136,7 @@ describe('the floor', () => {
       collectBelow: 3,
       replayFrom: at(3),
       floor: pending,
-      base: null,
+      chainSince: 0,
       baseCursor: at(0),
       deliveredArrivalMs: 0,
     };
@@ -147,11 +148,16 @@ describe('the floor', () => {
 });
 
 describe('collecting', () => {
-  const manifest = {
+  const manifest: Manifest = {
+    ...EMPTY_MANIFEST,
+    parts: [{ layout: 0, from: null, epoch: 12, entryCount: 1, bytes: packedAt(3) }],
+    ids: { epoch: 12, entryCount: 1, bytes: packedAt(2) },
     runs: [runAt(4)],
-    absorbed: [
-      { run: blobAt('run', 5), epoch: 10 },
-      { run: blobAt('run', 6), epoch: 11 },
+    replaced: [
+      { blob: blobAt('run', 5), epoch: 10 },
+      { blob: blobAt('run', 6), epoch: 11 },
+      { blob: blobAt('base', 5), epoch: 10 },
+      { blob: blobAt('base', 6), epoch: 11 },
     ],
   };
 
@@ -160,6 +166,10 @@ describe('collecting', () => {
     ['a delta at the limit', blobAt('delta', 10), false],
     ['a base below the limit', blobAt('base', 9), true],
     ['a base at the limit', blobAt('base', 10), false],
+    ['a pack of a part that HEAD lists', blobAt('base', 3), false],
+    ['a pack of the ids that HEAD lists', blobAt('base', 2), false],
+    ['a pack that the oldest kept base does not list any more', blobAt('base', 5), true],
+    ['a pack that the oldest kept base still lists', blobAt('base', 6), false],
     ['a run that HEAD lists', blobAt('run', 4), false],
     [
       'a run that another writer meant for the same epoch',

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter, FORMAT_VERSION } from '../../../core/bytes.ts';
-import { type BaseHeader, decodeBase, encodeBase } from '../../../core/checkpoint/base.ts';
+import {
+  type BaseHeader,
+  decodeBase,
+  encodeBase,
+  PACK_OFFSET,
+} from '../../../core/checkpoint/base.ts';
 import { type DeltaHeader, decodeDelta, encodeDelta } from '../../../core/checkpoint/delta.ts';
 import {
   decodeManifest,
@@ -24,7 +29,14 @@ const deltaHeader: DeltaHeader = {
   manifest: someManifest,
   requestsDone: ['one', '', 'három'],
 };
-const baseHeader: BaseHeader = { ...name, sliceId: SLICE, planHash: 'abc', manifest: someManifest };
+const baseHeader: BaseHeader = {
+  ...name,
+  sliceId: SLICE,
+  planHash: 'abc',
+  manifest: someManifest,
+  entryCount: 3,
+};
+const pack = Uint8Array.from({ length: 20 }, (_, index) => index * 3);
 const content = Uint8Array.from({ length: 40 }, (_, index) => index);
 const deltaReference = blobAt('delta', 17);
 const baseReference = blobAt('base', 17);
@@ -48,13 +60,15 @@ describe('a delta', () => {
 
 describe('a base', () => {
   it('comes back from its bytes', () => {
-    const { state, ...found } = decodeBase(encodeBase(baseHeader, content), SLICE, baseReference);
-    expect(found).toEqual(baseHeader);
+    const bytes = encodeBase(baseHeader, pack, content);
+    const { state, ...found } = decodeBase(bytes, SLICE, baseReference);
+    expect(found).toEqual({ ...baseHeader, bytes, reference: baseReference });
+    expect([...bytes.subarray(PACK_OFFSET, PACK_OFFSET + pack.length)]).toEqual([...pack]);
     expect([...state.raw(state.remaining)]).toEqual([...content]);
   });
 
   it('refuses every flipped bit and every cut', async () => {
-    await expectEveryDamageDetected(encodeBase(baseHeader, content), (bytes) =>
+    await expectEveryDamageDetected(encodeBase(baseHeader, pack, content), (bytes) =>
       decodeBase(bytes, SLICE, baseReference),
     );
   });
@@ -62,7 +76,7 @@ describe('a base', () => {
 
 describe.each([
   ['delta', encodeDelta(deltaHeader, content), decodeDelta],
-  ['base', encodeBase(baseHeader, content), decodeBase],
+  ['base', encodeBase(baseHeader, pack, content), decodeBase],
 ] as const)('a %s', (kind, bytes, decode) => {
   const reference = blobAt(kind, 17);
 

@@ -35,7 +35,10 @@ describe('HEAD', () => {
     ['with something in every field', someHead],
     ['of a slice that has folded nothing', first],
     ['of each status', { ...someHead, status: 'SEALED' as const }],
-    ['that no base was written for', { ...someHead, base: null, chainLength: 17, collectBelow: 0 }],
+    [
+      'that no base was written for',
+      { ...someHead, base: null, chainSince: 0, chainLength: 17, collectBelow: 0 },
+    ],
   ])('comes back from its bytes: %s', (_, head) => {
     expect(plainly(parseHead(headItem(head)))).toEqual(plainly(head));
   });
@@ -71,6 +74,7 @@ describe('HEAD', () => {
       chainLength: large,
       chainBytes: large,
       base: blobAt('base', large, far),
+      chainSince: large,
       baseCursor: position,
       delta: blobAt('delta', large, far),
       collectBelow: large,
@@ -79,6 +83,7 @@ describe('HEAD', () => {
       previous: {
         planHash: someHead.planHash,
         base: blobAt('base', large, far),
+        chainSince: large,
         delta: blobAt('delta', large, far),
         cursor: position,
         sinceMs: large,
@@ -137,7 +142,8 @@ describe('HEAD', () => {
     ['what-is-dropped-in-part-or-past-dedupe-is-folded', { pastDedupe: 2 }],
     ['an-epoch-has-a-delta', { delta: null }],
     ['head-names-its-own-delta', { delta: blobAt('delta', 16) }],
-    ['base-is-not-ahead', { base: blobAt('base', 18), chainLength: -1 }],
+    ['base-is-not-ahead', { base: blobAt('base', 18) }],
+    ['a-base-needs-only-what-was-before-it', { chainSince: 10, chainLength: 7 }],
     ['chain-reaches-from-base-to-head', { chainLength: 7 }],
   ])('is never written against %s', (invariant, more) => {
     expect(() => headItem({ ...someHead, ...more })).toThrow(InvariantFault);

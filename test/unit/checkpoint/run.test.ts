@@ -31,7 +31,7 @@ const living = (view: ViewPlan) => ({ view, life: firstLife(view, plan.views.ind
 /** All windows closed but the last, partials of late records too. */
 function viewsOf(records: readonly { t: number; key: string; n: number }[]): RunView[] {
   const state = foldAll(plan, [...records, { t: 1e9, key: 'last', n: 0 }]);
-  const closed = state.closedSinceBase();
+  const closed = state.closedSinceRuns();
   return plan.views.map((view, index) => ({
     ...living(view),
     entries: closed[index] as ClosedEntry[],

@@ -61,7 +61,14 @@ async function writeSlice(leftHash: string, sinceMs: number): Promise<void> {
   const delta = (epoch: number): BlobReference => ({
     ...{ ...name, epoch, byteLength: 1, checksum: 0, place: 'item' },
   });
-  const previous = { planHash: leftHash, base: null, delta: delta(4), cursor: START, sinceMs };
+  const previous = {
+    planHash: leftHash,
+    base: null,
+    chainSince: 0,
+    delta: delta(4),
+    cursor: START,
+    sinceMs,
+  };
   const head = { ...first, epoch: 5, delta: delta(5), chainLength: 5, previous };
   const database = CheckpointDatabase.open(join(folder, 'checkpoint.db'));
   try {

@@ -9,7 +9,14 @@ const DAY_MS = 86_400_000;
 const at = (sequenceNumber: string) => ({ sequenceNumber, subSequence: 0 });
 
 function left(cursor: string, sinceMs: number): PreviousPlan {
-  return { planHash: 'h', base: null, delta: {} as never, cursor: at(cursor), sinceMs };
+  return {
+    planHash: 'h',
+    base: null,
+    chainSince: 0,
+    delta: {} as never,
+    cursor: at(cursor),
+    sinceMs,
+  };
 }
 
 describe('the records that a stream must keep', () => {

@@ -212,7 +212,7 @@ describe('late records', () => {
       at('update', 15_000),
       at('update', 2_000, 5),
     ]);
-    expect(state.closedSinceBase()[2]).toHaveLength(2);
+    expect(state.closedSinceRuns()[2]).toHaveLength(2);
     expect(state.progress.counts).toMatchObject({ folded: 3 });
     expect(rowsOf(state)['update']).toEqual({ 'k@0': [2, 6], 'k@10000': [1, 1] });
   });

@@ -132,8 +132,8 @@ describe('a heartbeat', () => {
       image.apply(new ByteReader(cut.encodeDelta()));
       cut.commit();
     }
-    expect(cut.encodeBase()).toEqual(whole.encodeBase());
-    expect(image.encode()).toEqual(whole.encodeBase());
+    expect(cut.encodeWhole()).toEqual(whole.encodeWhole());
+    expect(image.encode()).toEqual(whole.encodeWhole());
     expect(cut.progress.counts).toMatchObject({ heartbeats: 5, folded: 2, late: 1 });
     expect(rowsOf(cut)).toEqual(rowsOf(whole));
   });

@@ -235,7 +235,7 @@ describe('the ledger', () => {
     theirs.fold(recordAt(0, event(1, 1_000)));
     theirs.fold(BACK);
     theirs.commit();
-    const inherited = theirs.closedSinceBase().at(-1)!;
+    const inherited = theirs.closedSinceRuns().at(-1)!;
     expect(state.redrive(BACK, [])).toEqual({ outcome: 'redriven' });
     expect(state.redrive({ ...BACK, shardId: other }, inherited)).toEqual({ outcome: 'redriven' });
     for (const shardId of [SHARD, other]) {
@@ -252,7 +252,7 @@ describe('the ledger', () => {
 
   it('says what waits out of entries in any number of places', () => {
     const state = corrected(true);
-    const entries = () => state.closedSinceBase().at(-1)!;
+    const entries = () => state.closedSinceRuns().at(-1)!;
     expect(ledgerStanding(entries())).toEqual({
       waiting: [null],
       counted: true,

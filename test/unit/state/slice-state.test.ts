@@ -25,7 +25,7 @@ describe('the keyed state', () => {
     expect(state.entryCount).toBe(1);
     state.commit();
     expect(state.image.entryCount).toBe(1);
-    expect(state.closedSinceBase()[0]).toHaveLength(50);
+    expect(state.closedSinceRuns()[0]).toHaveLength(50);
   });
 
   it('gives the room of closed windows to the next ones', () => {
@@ -46,7 +46,7 @@ describe('the keyed state', () => {
     const state = foldAll(plan, records(150_000));
     state.fold(recordAt(150_000, { t: 10_000, key: 'new', n: 1 }));
     const delta = state.encodeDelta();
-    expect(state.closedSinceBase()[0]).toHaveLength(150_000);
+    expect(state.closedSinceRuns()[0]).toHaveLength(150_000);
     state.commit();
     const image = new SliceImage(plan);
     image.apply(new ByteReader(delta));

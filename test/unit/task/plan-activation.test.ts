@@ -42,7 +42,14 @@ function leftAt(sinceMs: number): Partial<Head> {
   const delta = { kind: 'delta', timeline: 0, epoch: 4, nonce: '1'.repeat(16) } as const;
   const whole = { ...delta, byteLength: 1, checksum: 0, store: 'items' } as never;
   return {
-    previous: { planHash: BEFORE.hash, base: null, delta: whole, cursor: START, sinceMs },
+    previous: {
+      planHash: BEFORE.hash,
+      base: null,
+      chainSince: 0,
+      delta: whole,
+      cursor: START,
+      sinceMs,
+    },
   };
 }
 

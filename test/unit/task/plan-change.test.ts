@@ -52,9 +52,9 @@ async function switched(knobs = {}): Promise<TaskWorld> {
 function laterState(records: readonly StreamRecord[], from: number): SliceState {
   const before = emptyState(smallPlan);
   for (const record of records.slice(0, from)) before.fold(record);
-  const closed = before.closedSinceBase();
+  const closed = before.closedSinceRuns();
   const image = new SliceImage(laterPlan);
-  image.apply(new ByteReader(before.encodeBase()), { foreign: true, epoch: 4 });
+  image.apply(new ByteReader(before.encodeWhole()), { foreign: true, epoch: 4 });
   for (const [index, view] of smallPlan.views.entries()) {
     const at = laterPlan.views.findIndex(({ name }) => name === view.name);
     if (at >= 0) image.closed[at]?.push(...(closed[index] ?? []));
@@ -82,6 +82,7 @@ describe('what code does with a slice of another plan', () => {
   const previous: PreviousPlan = {
     planHash: ours,
     base: null,
+    chainSince: 0,
     delta: { ...delta, place: 'item', byteLength: 1, checksum: 0 },
     cursor: { sequenceNumber: '7', subSequence: 0 },
     sinceMs: 1_000,

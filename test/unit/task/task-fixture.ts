@@ -65,8 +65,8 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 /** What `TaskWorld.answers` gives of a state that was committed. */
 export function textOf(state: SliceState): { open: string; closed: string[] } {
   return {
-    open: hex(state.encodeBase()),
-    closed: mergedText(state.image.plan, state.closedSinceBase()),
+    open: hex(state.encodeWhole()),
+    closed: mergedText(state.image.plan, state.closedSinceRuns()),
   };
 }
 

@@ -1,0 +1,112 @@
+/**
+ * From a base to the image at its epoch: the parts that it lists, and the deltas before it that say more than they do. What
+ * comes out has as many entries as the base says.
+ */
+import { ByteReader } from '../bytes.ts';
+import { crc32c } from '../crc32c.ts';
+import { CorruptStateFault } from '../faults.ts';
+import { addIds, addOlderChange, addPart, viewOfLife } from '../state/part-entries.ts';
+import type { SliceImage } from '../state/slice-image.ts';
+import type { StoredView } from '../state/view-life.ts';
+import type { Base } from './base.ts';
+import { type BlobStores, readBlobRange } from './blobs.ts';
+import type { Delta } from './delta.ts';
+import type { PackedBytes } from './manifest.ts';
+import { chainSince } from './manifest.ts';
+import { deltaOf, sameBlob } from './names.ts';
+import type { OpenParts } from './open-parts.ts';
+
+/** Into an image that holds nothing yet. `older`: the deltas after the oldest part, up to the base's own. */
+export async function addBase(
+  image: SliceImage,
+  open: OpenParts,
+  base: Base,
+  older: readonly Delta[],
+  stores: BlobStores,
+): Promise<void> {
+  const { manifest, epoch, planHash } = base;
+  assertWhole(base, older);
+  const isForeign = planHash !== image.plan.hash;
+  image.apply(base.state, { foreign: isForeign, epoch });
+  base.state.end();
+  open.adopt(manifest, image, epoch);
+  // One after the other: a part is of no more use once its entries are in the tables.
+  const read = (bytes: PackedBytes) => readPacked(base, bytes, stores);
+  const wanted = manifest.parts.filter(({ bytes, layout }) => {
+    return bytes !== null && viewOfLife(image, manifest.layouts[layout] as StoredView) >= 0;
+  });
+  for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
+    const some = wanted.slice(at, at + READ_AT_ONCE);
+    const all = await Promise.all(some.map(({ bytes }) => read(bytes as PackedBytes)));
+    for (const [index, bytes] of all.entries()) {
+      const { layout, entryCount } = some[index] as (typeof some)[number];
+      const found = addPart(image, manifest.layouts[layout] as StoredView, bytes);
+      if (found !== entryCount) throw differs(base, `a part has ${found} entries`, entryCount);
+    }
+  }
+  if (manifest.ids.bytes !== null) {
+    const ids = new ByteReader(await read(manifest.ids.bytes));
+    addIds(image, ids);
+    ids.end();
+  }
+  for (const delta of older) {
+    const idCount = addOlderChange(image, delta.change, {
+      hasEntry: (view, windowStartMs, key) => {
+        const part = open.partOf(view, windowStartMs, key);
+        if (part.epoch >= delta.epoch) return true;
+        part.isTouched = true;
+        return false;
+      },
+      hasClosed: delta.epoch <= manifest.runsEpoch,
+      hasIds: delta.epoch <= manifest.ids.epoch,
+    });
+    open.noteIds(idCount);
+  }
+  if (!isForeign && image.entryCount !== base.entryCount) {
+    throw differs(base, `its parts and deltas give ${image.entryCount} entries`, base.entryCount);
+  }
+}
+
+/** Parts that are read at once: each may be a few MiB. */
+const READ_AT_ONCE = 16;
+
+/** The bytes of a part, checked. */
+async function readPacked(
+  { bytes, reference, sliceId }: Base,
+  { pack, offset, byteLength, checksum }: PackedBytes,
+  stores: BlobStores,
+): Promise<Uint8Array> {
+  const end = offset + byteLength;
+  const found = sameBlob(pack, reference)
+    ? bytes.subarray(offset, end)
+    : await readBlobRange(stores, sliceId, pack, offset, end);
+  if (found.length !== byteLength || crc32c(found) !== checksum) {
+    throw new CorruptStateFault(
+      `the part at byte ${offset} of base ${pack.epoch} of ${sliceId} is not what was written`,
+    );
+  }
+  return found;
+}
+
+/** The deltas begin where the oldest part stands, follow each other, and end with the base's own. */
+function assertWhole(base: Base, older: readonly Delta[]): void {
+  const since = chainSince(base.manifest);
+  if (since === base.epoch) return;
+  let before = older[0]?.predecessors.at(-1) ?? null;
+  const isWhole =
+    (before?.epoch ?? 0) <= since &&
+    older.every((delta) => {
+      const named = delta.predecessors.at(-1) ?? null;
+      const isNext = named === null ? before === null : before !== null && sameBlob(named, before);
+      before = { ...base.reference, ...delta, kind: 'delta' };
+      return isNext;
+    });
+  if (isWhole && before !== null && sameBlob(before, deltaOf(base.reference))) return;
+  throw new CorruptStateFault(
+    `base ${base.epoch} of ${base.sliceId} needs the deltas after epoch ${since}, and they are not whole`,
+  );
+}
+
+function differs({ epoch, sliceId }: Base, found: string, expected: number): CorruptStateFault {
+  return new CorruptStateFault(`base ${epoch} of ${sliceId}: ${found}, not ${expected}`);
+}

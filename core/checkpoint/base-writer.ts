@@ -1,0 +1,82 @@
+/**
+ * Writing a base: run, then the base with the parts that are written anew; and the manifest that says what all of the state is
+ * in from then on, with what older manifests list and this one does not.
+ */
+import { encodeBase } from './base.ts';
+import { referenceOf, writeBlob } from './blobs.ts';
+import type { Head } from './head.ts';
+import {
+  chainSince,
+  type Manifest,
+  type PackedBytes,
+  packsOf,
+  type ReplacedBlob,
+} from './manifest.ts';
+import { type BlobReference, sameBlob } from './names.ts';
+import type { OpenParts, Touched } from './open-parts.ts';
+import { writeParts } from './part-writer.ts';
+import { type RunPorts, type RunsRequest, writeRuns } from './run-writer.ts';
+
+export interface BaseRequest extends RunsRequest {
+  readonly head: Head;
+  readonly parts: OpenParts;
+  /** By the delta of this epoch. */
+  readonly touched: Touched;
+  /** The slice goes over to another plan. */
+  readonly switches: boolean;
+}
+
+export interface WrittenBase {
+  readonly base: BlobReference;
+  readonly manifest: Manifest;
+  /** Of base and run. */
+  readonly byteLength: number;
+}
+
+export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<WrittenBase> {
+  const { head, state, name, touched, switches } = request;
+  const { sliceId } = head;
+  const { epoch } = name;
+  const self = referenceOf({ ...name, kind: 'base' }, 'object', new Uint8Array());
+  const wanted = { epoch, pack: self, rewritesIds: switches, loneUntil: head.base?.epoch ?? 0 };
+  const { bytes: pack, ...parts } = writeParts(state, request.parts, touched, wanted, ports.knobs);
+  const { runBytes, ...runs } = await writeRuns(
+    request,
+    chainSince({ ...parts, runsEpoch: epoch }),
+    ports,
+  );
+  const replaced = replacedBy({ ...parts, ...runs }, request.manifest, epoch, head.collectBelow);
+  const manifest = { ...parts, ...runs, replaced };
+  const planHash = state.image.plan.hash;
+  const header = { ...name, sliceId, planHash, manifest, entryCount: state.entryCount };
+  const bytes = encodeBase(header, pack, state.encodeStanding());
+  const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
+  return { base, manifest: withOwnPack(manifest, base), byteLength: base.byteLength + runBytes };
+}
+
+/** What the manifest before lists and this one does not, and what older ones do that are still kept. */
+function replacedBy(
+  now: Pick<Manifest, 'parts' | 'ids' | 'runs'>,
+  before: Manifest,
+  epoch: number,
+  collectBelow: number,
+): ReplacedBlob[] {
+  const listed = [...packsOf(now), ...now.runs];
+  const isListed = (blob: BlobReference) => listed.some((each) => sameBlob(each, blob));
+  const gone = [...packsOf(before), ...before.runs].filter((blob) => !isListed(blob));
+  return [
+    ...before.replaced.filter((each) => each.epoch > collectBelow),
+    ...gone.map((blob) => ({ blob, epoch })),
+  ];
+}
+
+/** The base is written: what lies in it has its whole reference. */
+function withOwnPack(manifest: Manifest, base: BlobReference): Manifest {
+  const own = (bytes: PackedBytes | null) =>
+    bytes !== null && sameBlob(bytes.pack, base) ? { ...bytes, pack: base } : bytes;
+  return {
+    ...manifest,
+    parts: manifest.parts.map((part) => ({ ...part, bytes: own(part.bytes) })),
+    ids: { ...manifest.ids, bytes: own(manifest.ids.bytes) },
+  };
+}

@@ -1,0 +1,239 @@
+/**
+ * The parts that a commit writes anew, as the pack of its base, and where all others are from then on.
+ *
+ * Of the parts that deltas have touched those that stand for the oldest epochs come first, until the commit's budget of bytes
+ * is used up. A part that no delta has touched moves on as it is, and stands for the new epoch. So no commit writes more for a
+ * larger state, and the chain begins where the oldest touched part stands.
+ *
+ * What is left of the budget goes to parts of which the floor and HEAD have the same bytes: one damaged pack must not leave a
+ * fallback without an epoch that is whole.
+ */
+import { ByteWriter } from '../bytes.ts';
+import { crc32c } from '../crc32c.ts';
+import type { Knobs } from '../knobs.ts';
+import { encodePart } from '../state/part-entries.ts';
+import type { SliceState } from '../state/slice-state.ts';
+import type { WindowSource } from '../state/state-change.ts';
+import { PACK_OFFSET } from './base.ts';
+import { Layouts } from './layouts.ts';
+import type { IdsReference, Manifest, PackedBytes, PartReference } from './manifest.ts';
+import type { BlobReference } from './names.ts';
+import type { OpenPart, OpenParts, Touched } from './open-parts.ts';
+
+export interface PartsRequest {
+  readonly epoch: number;
+  /** The base that is being written, by a reference whose checksum is not known yet. */
+  readonly pack: BlobReference;
+  /** The ids that are kept differ from those that were written, although no delta says so. */
+  readonly rewritesIds: boolean;
+  /** What lies in a pack of this epoch or before may be the same bytes that a fallback needs. */
+  readonly loneUntil: number;
+}
+
+export interface WrittenParts extends Pick<Manifest, 'layouts' | 'parts' | 'ids'> {
+  /** What was written anew, one behind the other. */
+  readonly bytes: Uint8Array;
+}
+
+export function writeParts(
+  state: SliceState,
+  open: OpenParts,
+  touched: Touched,
+  request: PartsRequest,
+  knobs: Knobs,
+): WrittenParts {
+  const { epoch } = request;
+  const pack = new PackWriter(request.pack);
+  const layouts = new Layouts();
+  const views = open.views.map((parts, view) => {
+    return parts.map((part, index): RangeFacts => {
+      const isTouched = part.isTouched || touched.parts.has(part);
+      return { view, part, next: parts[index + 1] ?? null, isTouched };
+    });
+  });
+  const idsTouched = request.rewritesIds || open.ids.isTouched || touched.ids;
+  const untouchedIds = { ...open.ids.reference, epoch };
+  let ids: IdsReference = idsTouched ? open.ids.reference : untouchedIds;
+  const anew = new Map<OpenPart, PartReference[]>();
+  const tasks: RewriteTask[] = views.flat().map((facts) => ({
+    isTouched: facts.isTouched,
+    epoch: facts.part.epoch,
+    bytes: facts.part.bytes,
+    run: () => anew.set(facts.part, writePart(state, facts, layouts, pack, { epoch, knobs })),
+  }));
+  tasks.push({
+    isTouched: idsTouched,
+    epoch: open.ids.reference.epoch,
+    bytes: open.ids.reference.bytes,
+    run: () => {
+      ids = writeIds(state, pack, epoch);
+    },
+  });
+  const budget = budgetOf(open, knobs);
+  for (const task of inOrder(tasks, request.loneUntil)) {
+    if (pack.byteLength >= budget) break;
+    task.run();
+  }
+  if (request.rewritesIds && ids.epoch !== epoch) ids = writeIds(state, pack, epoch);
+  const parts = views.flatMap((ranges, view) => {
+    const references = ranges.flatMap((facts): readonly PartReference[] => {
+      const { part, isTouched } = facts;
+      const { from, entryCount, bytes } = part;
+      const written = anew.get(part);
+      if (written !== undefined) return written;
+      if (isPast(state, facts)) return [];
+      const layout = layouts.indexOf(part.stored ?? state.storedView(view));
+      return [{ layout, from, epoch: isTouched ? part.epoch : epoch, entryCount, bytes }];
+    });
+    return withoutGaps(references, layouts.indexOf(state.storedView(view)), epoch);
+  });
+  return { bytes: pack.finish(), layouts: layouts.all, parts, ids };
+}
+
+interface RangeFacts {
+  readonly view: number;
+  readonly part: OpenPart;
+  /** Where the range ends; null: it does not. */
+  readonly next: OpenPart | null;
+  readonly isTouched: boolean;
+}
+
+/** Something that may be written anew. */
+interface RewriteTask {
+  readonly isTouched: boolean;
+  readonly epoch: number;
+  readonly bytes: PackedBytes | null;
+  readonly run: () => void;
+}
+
+/** What deltas have touched, the oldest epoch first; then what lies alone, the oldest pack first. */
+function inOrder(tasks: readonly RewriteTask[], loneUntil: number): RewriteTask[] {
+  const packOf = ({ bytes }: RewriteTask) => bytes?.pack.epoch ?? Number.POSITIVE_INFINITY;
+  const touched = tasks.filter(({ isTouched }) => isTouched);
+  const lone = tasks.filter((task) => !task.isTouched && packOf(task) <= loneUntil);
+  return [
+    ...touched.sort((a, b) => a.epoch - b.epoch),
+    ...lone.sort((a, b) => packOf(a) - packOf(b)),
+  ];
+}
+
+/** A round over all parts takes no more commits than a chain may be long. */
+function budgetOf({ views, ids }: OpenParts, knobs: Knobs): number {
+  let byteLength = ids.reference.bytes?.byteLength ?? 0;
+  for (const parts of views) for (const { bytes } of parts) byteLength += bytes?.byteLength ?? 0;
+  return Math.max(knobs.partBytesMinToRewrite, byteLength / knobs.chainLengthMax);
+}
+
+function writeIds(state: SliceState, pack: PackWriter, epoch: number): IdsReference {
+  const entryCount = state.idCount;
+  const bytes = entryCount === 0 ? null : pack.write((writer) => state.encodeIds(writer));
+  return { epoch, entryCount, bytes };
+}
+
+/** What the range holds now: nothing, one part, or several where it has grown too large for one. */
+function writePart(
+  state: SliceState,
+  { view, part, next }: RangeFacts,
+  layouts: Layouts,
+  pack: PackWriter,
+  { epoch, knobs }: { readonly epoch: number; readonly knobs: Knobs },
+): PartReference[] {
+  const windows = state.openBetween(view, part.from, next?.from ?? null);
+  const entryCount = countOf(windows);
+  if (entryCount === 0) return [];
+  const layout = layouts.indexOf(state.storedView(view));
+  const pieceCount = Math.ceil((entryCount * bytesAnEntry(windows)) / knobs.partBytesMax);
+  return cut(windows, Math.ceil(entryCount / pieceCount)).map((piece, index) => {
+    const from = index === 0 ? part.from : firstOf(piece);
+    const bytes = pack.write((writer) => encodePart(piece, writer));
+    return { layout, from, epoch, entryCount: countOf(piece), bytes };
+  });
+}
+
+/** True if no window is open that the range can have entries of. */
+function isPast(state: SliceState, { view, part, next }: RangeFacts): boolean {
+  const from = part.from?.windowStartMs ?? Number.NEGATIVE_INFINITY;
+  const to = next?.from?.windowStartMs ?? Number.POSITIVE_INFINITY;
+  return !state.openStarts(view).some((startMs) => startMs >= from && startMs <= to);
+}
+
+/** What a range that is left out held has closed: the range of the part behind it begins where it did. */
+function withoutGaps(
+  parts: readonly PartReference[],
+  layout: number,
+  epoch: number,
+): PartReference[] {
+  const [first, ...rest] = parts;
+  if (first === undefined) return [{ layout, from: null, epoch, entryCount: 0, bytes: null }];
+  return [{ ...first, from: null }, ...rest];
+}
+
+function countOf(windows: readonly WindowSource[]): number {
+  return windows.reduce((sum, { ordinals }) => sum + (ordinals?.length ?? 0), 0);
+}
+
+function firstOf([window]: readonly WindowSource[]): PartReference['from'] {
+  const { windowStartMs, keys, ordinals } = window as WindowSource;
+  return { windowStartMs, key: keys.keyAt(ordinals?.[0] as number).slice() };
+}
+
+/** The same entries in the same order, so many at a time. */
+function cut(windows: readonly WindowSource[], count: number): WindowSource[][] {
+  const pieces: WindowSource[][] = [];
+  let piece: WindowSource[] = [];
+  let room = count;
+  for (const window of windows) {
+    const ordinals = window.ordinals as Uint32Array;
+    for (let at = 0; at < ordinals.length; ) {
+      const some = ordinals.subarray(at, at + room);
+      piece.push({ ...window, ordinals: some });
+      at += some.length;
+      room -= some.length;
+      if (room > 0) continue;
+      pieces.push(piece);
+      [piece, room] = [[], count];
+    }
+  }
+  if (piece.length > 0) pieces.push(piece);
+  return pieces;
+}
+
+const SAMPLES = 64;
+
+/** Of entries that are spread over the range. */
+function bytesAnEntry(windows: readonly WindowSource[]): number {
+  const step = Math.ceil(countOf(windows) / SAMPLES);
+  const samples = windows.map((window) => {
+    const ordinals = (window.ordinals as Uint32Array).filter((_, index) => index % step === 0);
+    return { ...window, ordinals };
+  });
+  const writer = new ByteWriter(1024);
+  encodePart(samples, writer);
+  return writer.length / countOf(samples);
+}
+
+/** The bytes of parts, one behind the other. */
+class PackWriter {
+  readonly #pack: BlobReference;
+  readonly #writer = new ByteWriter(1024);
+
+  constructor(pack: BlobReference) {
+    this.#pack = pack;
+  }
+
+  get byteLength(): number {
+    return this.#writer.length;
+  }
+
+  write(write: (writer: ByteWriter) => void): PackedBytes {
+    const start = this.#writer.length;
+    write(this.#writer);
+    const checksum = crc32c(this.#writer.peek().subarray(start));
+    const byteLength = this.#writer.length - start;
+    return { pack: this.#pack, offset: PACK_OFFSET + start, byteLength, checksum };
+  }
+
+  finish(): Uint8Array {
+    return this.#writer.finish();
+  }
+}

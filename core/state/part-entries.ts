@@ -1,0 +1,137 @@
+/**
+ * Building an image at the epoch of a base: from parts, each of which stands for an epoch at or before it, and from the deltas
+ * between. Nothing here moves the image's progress, which is the base's: what the watermark has passed is left out, whenever
+ * it comes.
+ *
+ *   part (epoch 3) ── delta 4 ── delta 5 ── delta 6 = base        of each entry, the newest of these counts
+ *   part (epoch 5) ── ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ delta 6 = base        deltas up to 5 say nothing new of this part's range
+ */
+import { ByteReader, type ByteWriter } from '../bytes.ts';
+import { CorruptStateFault } from '../faults.ts';
+import type { WindowAssigner } from '../time/window.ts';
+import { layoutOf, Relayout } from './column-layout.ts';
+import { DedupeIds } from './dedupe-ids.ts';
+import { LEDGER_VIEW } from './quarantine-ledger.ts';
+import type { SliceImage } from './slice-image.ts';
+import {
+  decodeChange,
+  decodeWindow,
+  dedupePolicyOf,
+  encodeWindow,
+  type WindowSource,
+} from './state-change.ts';
+import { isSameLife, type StoredView } from './view-life.ts';
+import { type ColumnLayout, putOpen, type ViewTable } from './view-table.ts';
+
+/** A part's bytes: its entries by window, then by key. `windows` ascend, and so do the ordinals of each by key. */
+export function encodePart(windows: readonly WindowSource[], writer: ByteWriter): void {
+  writer.varint(windows.length);
+  for (const window of windows) encodeWindow(window, writer, 'as-it-comes');
+}
+
+/** Adds a part's entries to an image that has none of its range; how many entries the part has. */
+export function addPart(image: SliceImage, stored: StoredView, bytes: Uint8Array): number {
+  const target = targetOf(image, stored);
+  const reader = new ByteReader(bytes);
+  const windowCount = reader.varint();
+  let entryCount = 0;
+  for (let window = 0; window < windowCount; window++) {
+    decodeWindow(reader, (windowStartMs, key, ahead) => {
+      entryCount++;
+      if (target === null || !isOpen(image, target.view, windowStartMs)) ahead.bytes();
+      else putOpen(target.table, windowStartMs, key, ahead, target.layout);
+    });
+  }
+  reader.end();
+  return entryCount;
+}
+
+/** Adds what `DedupeIds.encode` wrote, where the plan knows duplicates by the same field; how many ids that was. */
+export function addIds(image: SliceImage, reader: ByteReader): number {
+  const isWanted = image.dedupe?.fieldText === dedupePolicyOf(image.plan)?.fieldText;
+  const into = isWanted && image.dedupe !== null ? image.dedupeIds : new DedupeIds();
+  return into.decode(reader, image.expiredMs);
+}
+
+/** What of a delta before the base is in parts and runs already. */
+export interface Coverage {
+  /** True if the part of the entry's range stands for the delta's epoch or a later one. */
+  readonly hasEntry: (view: number, windowStartMs: number, key: Uint8Array) => boolean;
+  readonly hasClosed: boolean;
+  readonly hasIds: boolean;
+}
+
+/** Adds what a delta at or before the base says beyond parts and runs, deltas in their order; how many ids it added. */
+export function addOlderChange(image: SliceImage, change: ByteReader, covered: Coverage): number {
+  let idCount = 0;
+  let targets: readonly (Target | null)[] = [];
+  decodeChange(change, {
+    progress: () => {},
+    views: (stored) => {
+      targets = stored.map((each) => targetOf(image, each));
+    },
+    entry: (from, section, windowStartMs, key, ahead) => {
+      const target = targets[from] ?? null;
+      if (target === null) {
+        ahead.bytes();
+        return;
+      }
+      const { view, table, layout } = target;
+      if (section !== 'open') {
+        const stored = ahead.bytes();
+        if (covered.hasClosed) return;
+        const accumulators = layout === null ? stored.slice() : target.rewrite(stored, layout);
+        image.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators });
+      } else if (!isOpen(image, view, windowStartMs)) {
+        ahead.bytes();
+      } else if (covered.hasEntry(view, windowStartMs, key)) {
+        ahead.bytes();
+        if (table.find(windowStartMs, key) < 0) {
+          throw new CorruptStateFault(
+            `a part of view '${table.view.name}' lacks an entry that a delta before it has`,
+          );
+        }
+      } else putOpen(table, windowStartMs, key, ahead, layout);
+    },
+    dedupe: (_, ids) => {
+      if (covered.hasIds) new DedupeIds().decode(ids, Number.POSITIVE_INFINITY);
+      else idCount = addIds(image, ids);
+    },
+    quarantined: () => {},
+  });
+  change.end();
+  return idCount;
+}
+
+/** The view of the image that this is, in the same life; −1: none. */
+export function viewOfLife(image: SliceImage, stored: StoredView): number {
+  const isLedger = stored.hash === LEDGER_VIEW.hash;
+  return image.views.findIndex((view, index) => {
+    const life = image.lives[index] ?? null;
+    return (view === LEDGER_VIEW) === isLedger && life !== null && isSameLife(life, stored);
+  });
+}
+
+interface Target {
+  readonly view: number;
+  readonly table: ViewTable;
+  readonly layout: ColumnLayout | null;
+  readonly rewrite: (accumulators: Uint8Array, layout: ColumnLayout) => Uint8Array;
+}
+
+function targetOf(image: SliceImage, stored: StoredView): Target | null {
+  const view = viewOfLife(image, stored);
+  const table = image.tables[view];
+  const life = image.lives[view];
+  if (table === undefined || life === null || life === undefined) return null;
+  const layout = layoutOf(stored, table.view, life);
+  const relayout = layout === null ? null : new Relayout(table.view);
+  const rewrite = (accumulators: Uint8Array, by: ColumnLayout) =>
+    (relayout as Relayout).apply(accumulators, by);
+  return { view, table, layout, rewrite };
+}
+
+function isOpen(image: SliceImage, view: number, windowStartMs: number): boolean {
+  const window = image.windows[view] as WindowAssigner;
+  return window.endOf(windowStartMs) > image.progress.watermarkMs;
+}

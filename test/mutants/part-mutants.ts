@@ -1,0 +1,68 @@
+/**
+ * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
+ */
+import { SMALL_PARTS } from '../sim/fixed-scenarios.ts';
+import { type Mutant, mutant } from './mutant.ts';
+
+const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
+
+export const PART_MUTANTS: readonly Mutant[] = (
+  [
+    mutant(
+      'a part that deltas have touched stands for the new epoch as it is',
+      UNREADABLE,
+      'core/checkpoint/part-writer.ts',
+      'epoch: isTouched ? part.epoch : epoch',
+      'epoch',
+    ),
+    mutant(
+      'a part that moves on is left out',
+      UNREADABLE,
+      'core/checkpoint/part-writer.ts',
+      'if (isPast(state, facts)) return [];',
+      'if (isPast(state, facts) || (!isTouched && bytes !== null)) return [];',
+    ),
+    mutant(
+      'a part that arrives after a delta wins over it',
+      UNREADABLE,
+      'core/checkpoint/base-reader.ts',
+      'if (part.epoch >= delta.epoch) return true;',
+      'if (part.entryCount > 0 || part.epoch >= delta.epoch) return true;',
+    ),
+    mutant(
+      'closed entries that runs have count again',
+      'wrong state|wrong answer',
+      'core/checkpoint/base-reader.ts',
+      'hasClosed: delta.epoch <= manifest.runsEpoch,',
+      'hasClosed: false,',
+    ),
+    mutant(
+      'closed entries that no run has are left to the runs',
+      'wrong state|wrong answer',
+      'core/checkpoint/base-reader.ts',
+      'hasClosed: delta.epoch <= manifest.runsEpoch,',
+      'hasClosed: true,',
+    ),
+    mutant(
+      'ids that came after those that are written are forgotten',
+      'wrong state|wrong answer',
+      'core/checkpoint/base-reader.ts',
+      'hasIds: delta.epoch <= manifest.ids.epoch,',
+      'hasIds: true,',
+    ),
+    mutant(
+      'the range of a part is told by its window alone',
+      UNREADABLE,
+      'core/checkpoint/open-parts.ts',
+      'return from.windowStartMs - windowStartMs || compareBytes(from.key, key);',
+      'return from.windowStartMs - windowStartMs;',
+    ),
+    mutant(
+      'the floor keeps the deltas after its base only',
+      'unreadable state|CorruptStateFault|what HEAD must keep is not kept|InvariantFault',
+      'core/checkpoint/transitions.ts',
+      'chainSince: since,',
+      'chainSince: base === null ? head.chainSince : head.epoch + 1,',
+    ),
+  ] as const
+).map((each) => ({ ...each, scenario: SMALL_PARTS }));
