@@ -103,9 +103,10 @@ export const QUERY_LIMIT_MAX = 10_000;
 export const QUERY_LIMIT_DEFAULT = 100;
 /** JSON of one answer's rows as it travels inside JSON, about: a page ends early rather than exceed what Lambda answers (6 MB). */
 export const ANSWER_BYTES_MAX = 4 * MIB;
-/** Memory for blocks of runs that were read lately, and for images that a `next` asked for. */
+/** Memory for blocks of runs that were read lately. */
 export const RUN_CACHE_BYTES_MAX = 32 * MIB;
-export const PINNED_IMAGES_BYTES_MAX = 64 * MIB;
+/** Memory that a reader keeps from question to question, over all slices: images, those that a `next` asked for too, and their indexes. */
+export const READER_BYTES_MAX = 256 * MIB;
 /** Characters of a `next`: it travels in an address, and 16 KiB of headers is what Node takes. */
 export const TOKEN_LENGTH_MAX = 12 * KIB;
 /** Age of the list of shards by which a question judges what is closed: ListShards has a quota, and shards come rarely. */

@@ -24,6 +24,7 @@ import {
   summarizeQuarantine,
 } from './quarantine-list.ts';
 import { type Asked, didYouMean, gone, guarded, Refused, refuse } from './query-problem.ts';
+import { ReaderMemory } from './reader-memory.ts';
 import { RowIndexes } from './row-indexes.ts';
 import type { RunReading } from './row-sources.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
@@ -71,7 +72,8 @@ export class Queries {
     this.#plan = plan;
     this.#ports = ports;
     this.#idleShards = new IdleShards(ports);
-    this.#snapshots = new Snapshots(plan, ports, this.#idleShards);
+    const memory = new ReaderMemory(this.#indexes);
+    this.#snapshots = new Snapshots(plan, ports, this.#idleShards, memory);
     this.#runs = new RunCache(ports.blobs);
   }
 

@@ -2,7 +2,7 @@
  * Snapshots of a pipeline: one epoch of each slice. The newest is read from warm images; one that a `next` pins, too where
  * a warm image is still there, and otherwise from the store, which keeps it for longer than a `next` is good for.
  *
- * Warm images move with the next call: a snapshot is used up before that.
+ * Warm images move with the next call, or go: a snapshot is used up before that.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { findEpoch } from '../checkpoint/epoch-lookup.ts';
@@ -10,7 +10,6 @@ import { type Head, parseHead } from '../checkpoint/head.ts';
 import type { BlobName, BlobReference } from '../checkpoint/names.ts';
 import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
-import { PINNED_IMAGES_BYTES_MAX } from '../limits.ts';
 import type { CheckpointStore } from '../ports.ts';
 import {
   NOTHING_FOLDED,
@@ -21,6 +20,8 @@ import {
   standingOf,
 } from '../slice/topology.ts';
 import { type IdleShardPorts, IdleShards } from './idle-shards.ts';
+import { ReaderMemory } from './reader-memory.ts';
+import { RowIndexes } from './row-indexes.ts';
 import type { SlicePart } from './row-sources.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import {
@@ -61,14 +62,21 @@ export class Snapshots {
   readonly #plan: Plan;
   readonly #ports: SnapshotPorts;
   readonly #readers = new Map<string, SliceReader>();
-  /** Images that were loaded for a `next`, the least recently used first. They never move. */
+  /** Images that were loaded for a `next`. They never move. */
   readonly #pinned = new Map<string, PinnedImage>();
   readonly #idleShards: IdleShards;
+  readonly #memory: ReaderMemory;
 
-  constructor(plan: Plan, ports: SnapshotPorts, idleShards = new IdleShards(ports)) {
+  constructor(
+    plan: Plan,
+    ports: SnapshotPorts,
+    idleShards = new IdleShards(ports),
+    memory = new ReaderMemory(new RowIndexes()),
+  ) {
     this.#plan = plan;
     this.#ports = ports;
     this.#idleShards = idleShards;
+    this.#memory = memory;
   }
 
   /** Every slice as its HEAD says. */
@@ -100,8 +108,15 @@ export class Snapshots {
     return snapshotOf([...opened, ...others], listing.shardIds !== null, fault);
   }
 
-  #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
-    return Promise.all(heads.map((head) => this.#reader(head.sliceId).follow(head)));
+  async #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
+    const slices = await Promise.all(heads.map((head) => this.#reader(head.sliceId).follow(head)));
+    for (const { head, checkpoint } of slices) this.#useWarm(head.sliceId, checkpoint);
+    this.#memory.settle(slices.length);
+    return slices;
+  }
+
+  #useWarm(sliceId: string, checkpoint: Checkpoint): void {
+    this.#memory.use(sliceId, checkpoint, () => this.#readers.delete(sliceId));
   }
 
   async #readHeads(): Promise<Head[]> {
@@ -124,7 +139,7 @@ export class Snapshots {
         parts.push(part);
       }
     }
-    this.#evict(slices.length);
+    this.#memory.settle(slices.length);
     const snapshot = snapshotOf(parts, isListed, null);
     return snapshot.fingerprint === fingerprint ? snapshot : null;
   }
@@ -140,12 +155,15 @@ export class Snapshots {
     if (head === undefined) return null;
     const isMeant = (delta: Pick<BlobName, 'nonce'>) => nonceByte(delta) === pinned.nonceByte;
     const warm = this.#reader(sliceId).at(epoch);
-    if (warm !== null && isMeant(warm.delta)) return { shardId, pinned, ...warm };
+    if (warm !== null && isMeant(warm.delta)) {
+      this.#useWarm(sliceId, warm.checkpoint);
+      return { shardId, pinned, ...warm };
+    }
     const key = `${sliceId}@${epoch}-${pinned.nonceByte}`;
     const image = this.#pinned.get(key) ?? (await this.#load(head, epoch, isMeant));
-    this.#pinned.delete(key);
     if (image === null) return null;
     this.#pinned.set(key, image);
+    this.#memory.use(key, image.checkpoint, () => this.#pinned.delete(key));
     return { shardId, pinned, ...image };
   }
 
@@ -162,16 +180,6 @@ export class Snapshots {
     } catch (fault) {
       if (fault instanceof MissingBlob) return null;
       throw fault;
-    }
-  }
-
-  /** The `inUse` newest stay, however large they are. */
-  #evict(inUse: number): void {
-    const images = [...this.#pinned].reverse();
-    let heapBytes = 0;
-    for (const [index, [key, { checkpoint }]] of images.entries()) {
-      heapBytes += checkpoint.image.heapBytes();
-      if (index >= inUse && heapBytes > PINNED_IMAGES_BYTES_MAX) this.#pinned.delete(key);
     }
   }
 
