@@ -107,6 +107,20 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
   ),
 
   mutant(
+    "a reader's index keeps the keys that it began with",
+    'wrong answer',
+    'core/query/row-indexes.ts',
+    'if (known?.of === checkpoint) return known.keys;',
+    'if (known !== undefined) return known.keys;',
+  ),
+  mutant(
+    'an order shows a group once for each slice that has it',
+    'wrong answer',
+    'core/query/ordered-rows.ts',
+    'if (shared.has(index, ordinal)) continue;',
+    '',
+  ),
+  mutant(
     'windows that begin at `end` are answered too',
     'wrong answer',
     'core/query/row-filter.ts',
