@@ -295,6 +295,8 @@ export class Auditor {
     }
     const plan = this.#plans.get(head.planHash) as Plan;
     const checkpoint = await restore(plan, head, this.#stores.blobs);
+    const { highMs } = checkpoint.image.progress;
+    if (highMs !== recount.highMs) return `high mark ${highMs}, expected ${recount.highMs}`;
     const expected = mergeRecounts(plan, [recount]);
     for (const view of plan.views) {
       const found = await this.#rowsOf(view, head, checkpoint);

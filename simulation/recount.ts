@@ -36,6 +36,8 @@ export interface ShardRecount {
   readonly watermarkMs: number;
   /** The latest time of a record that was sound and no duplicate, since times are read as they are; −Infinity before the first. */
   readonly newestMs: number;
+  /** The same without redriven ones. */
+  readonly highMs: number;
   readonly counts: RecordCounts;
   /** Records that wait in the quarantine for some views while others have folded them. */
   readonly partlyQuarantined: number;
@@ -150,6 +152,7 @@ class Recount implements ShardRecount {
   #witnesses: number[] = [];
   watermarkMs = Number.NEGATIVE_INFINITY;
   newestMs = Number.NEGATIVE_INFINITY;
+  highMs = Number.NEGATIVE_INFINITY;
   readonly counts: RecordCounts = {
     folded: 0,
     duplicates: 0,
@@ -188,6 +191,7 @@ class Recount implements ShardRecount {
     if (timesOf(plan) !== timesOf(this.#plan)) {
       this.#otherArrivalMs = this.#newestArrivalMs;
       this.newestMs = Number.NEGATIVE_INFINITY;
+      this.highMs = Number.NEGATIVE_INFINITY;
     }
     this.#views = viewsUnder(plan, this.#views, this.#beginsMs(plan));
     const [before, after] = [this.#plan.dedupe, plan.dedupe];
@@ -279,6 +283,7 @@ class Recount implements ShardRecount {
       if (taking.length > 0) this.partlyQuarantined++;
     }
     this.newestMs = Math.max(this.newestMs, record.timeMs);
+    this.highMs = Math.max(this.highMs, record.timeMs);
     this.watermarkMs = Math.max(this.watermarkMs, record.timeMs - this.#plan.latenessMs);
     const reason = aside.length > 0 ? 'late' : null;
     if (taking.length > 0) return { outcome: 'folded', reason, judged: record, lateFor };

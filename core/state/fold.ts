@@ -173,6 +173,7 @@ export class RecordFold {
       if (this.#fields.dedupeId !== null && timeMs <= this.#expiredMs(since)) progress.pastDedupe++;
     }
     progress.newestMs = Math.max(progress.newestMs, timeMs);
+    progress.highMs = Math.max(progress.highMs, timeMs);
     progress.watermarkMs = Math.max(progress.watermarkMs, timeMs - this.#plan.latenessMs);
     if (lateViews.length > 0) {
       const names = ledgerNames(image);

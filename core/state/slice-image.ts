@@ -367,6 +367,7 @@ export class SliceImage {
     this.progress.timeHash = own;
     this.progress.otherTimesUntilMs = newestArrivalMs;
     this.progress.newestMs = Number.NEGATIVE_INFINITY;
+    this.progress.highMs = Number.NEGATIVE_INFINITY;
   }
 
   /** No record until here has a time from then on: by its time where that was read, otherwise by its arrival and the skew. */

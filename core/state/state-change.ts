@@ -1,7 +1,7 @@
 /**
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
- *   position · watermark · newest time · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
+ *   position · watermark · newest time · high mark · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
  *   views · entries of
  *   each view · dedupe · quarantined
  *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
@@ -40,6 +40,8 @@ export interface FoldProgress {
    * redriven one counts up to a day after its arrival only.
    */
   newestMs: number;
+  /** The same without redriven records, which move no watermark: what a lateness of a view's own is counted from. */
+  highMs: number;
   shardTime: ShardTime;
   /** The latest arrival time of a record, whatever became of it; −Infinity before the first. */
   newestArrivalMs: number;
@@ -199,6 +201,7 @@ function encodeProgress(progress: FoldProgress, writer: ByteWriter): void {
   encodePosition(progress.position, writer);
   writer.f64(progress.watermarkMs);
   writer.f64(progress.newestMs);
+  writer.f64(progress.highMs);
   writer.f64(progress.shardTime.confirmedMs);
   writer.f64(progress.shardTime.claimedMs);
   writer.f64(progress.newestArrivalMs);
@@ -218,6 +221,7 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     position: decodePosition(reader),
     watermarkMs: reader.f64(),
     newestMs: reader.f64(),
+    highMs: reader.f64(),
     shardTime: { confirmedMs: reader.f64(), claimedMs: reader.f64() },
     newestArrivalMs: reader.f64(),
     timeHash: reader.hex(TIME_HASH_BYTES),
@@ -301,6 +305,7 @@ export function noProgress(plan: Plan): FoldProgress {
     position: START,
     watermarkMs: Number.NEGATIVE_INFINITY,
     newestMs: Number.NEGATIVE_INFINITY,
+    highMs: Number.NEGATIVE_INFINITY,
     shardTime: NO_HEARTBEAT,
     newestArrivalMs: Number.NEGATIVE_INFINITY,
     timeHash: timeHash(plan),

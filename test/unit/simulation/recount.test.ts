@@ -59,7 +59,7 @@ function differences(
   inQuarantine: readonly { sequenceNumber: string; reason: string }[] = [...state.quarantined],
 ): string[] {
   const found: string[] = [];
-  const { counts, watermarkMs, newestMs } = state.progress;
+  const { counts, watermarkMs, newestMs, highMs } = state.progress;
   const quarantined = inQuarantine.map((each) => [each.sequenceNumber, each.reason]);
   const rows = foldedRows(plan, state);
   const compare = (what: string, is: unknown, shouldBe: unknown) => {
@@ -70,6 +70,7 @@ function differences(
   compare('counts', counts, recount.counts);
   compare('watermark', String(watermarkMs), String(recount.watermarkMs));
   compare('newest time', String(newestMs), String(recount.newestMs));
+  compare('high mark', String(highMs), String(recount.highMs));
   compare('quarantine', quarantined, [...recount.quarantined]);
   for (const view of plan.views) {
     const [expected, is] = [recount.views.get(view.name), rows.get(view.name)];

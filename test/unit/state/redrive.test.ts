@@ -108,6 +108,7 @@ describe.each([
     decoder.lenient = true;
     expect(state.redrive(outlier, []).outcome).toBe('redriven');
     expect(state.progress.newestMs).toBe(outlier.arrivalMs + 24 * 3_600_000);
+    expect(state.progress.highMs).toBe(1_000);
   });
 
   it('comes back once, in this epoch and in later ones', () => {
