@@ -101,24 +101,11 @@ export class SequenceHash {
 
 /** The eight digits before `end`, zeros where there are none: two a byte, the first byte lowest, its first digit in the high half. */
 function packedDigits(text: string, end: number): number {
-  const start = end - DIGITS_A_WORD;
-  if (start >= 0) {
-    return (
-      (digitAt(text, start) << 4) |
-      digitAt(text, start + 1) |
-      (digitAt(text, start + 2) << 12) |
-      (digitAt(text, start + 3) << 8) |
-      (digitAt(text, start + 4) << 20) |
-      (digitAt(text, start + 5) << 16) |
-      (digitAt(text, start + 6) << 28) |
-      (digitAt(text, start + 7) << 24)
-    );
+  let word = 0;
+  for (let at = end - 2, shift = 24; shift >= 0; at -= 2, shift -= 8) {
+    const high = at >= 0 ? text.charCodeAt(at) - ZERO : 0;
+    const low = at >= -1 ? text.charCodeAt(at + 1) - ZERO : 0;
+    word |= ((high << 4) | low) << shift;
   }
-  return end <= 0
-    ? 0
-    : packedDigits(text.slice(0, end).padStart(DIGITS_A_WORD, '0'), DIGITS_A_WORD);
-}
-
-function digitAt(text: string, index: number): number {
-  return text.charCodeAt(index) - ZERO;
+  return word;
 }
