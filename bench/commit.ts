@@ -1,10 +1,9 @@
 /**
  * What a commit costs in the owner's memory: the delta of what changed, and its becoming committed, per changed entry and for
- * states of different sizes; what a whole base costs beside it, and to restore it.
+ * states of different sizes. Parts, stores and a restore are in `growth`.
  *
  *   npm run bench -- commit [changed entries]
  */
-import { ByteReader } from '../core/bytes.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import { SliceImage } from '../core/state/slice-image.ts';
 import { SliceState } from '../core/state/slice-state.ts';
@@ -40,19 +39,11 @@ function measure(size: number): void {
     state.commit();
     times.push(performance.now() - beganMs);
   }
-  const beganMs = performance.now();
-  const base = state.encodeWhole();
-  const baseMs = performance.now() - beganMs;
-  const restoreBeganMs = performance.now();
-  new SliceImage(plan).apply(new ByteReader(base));
-  const restoreMs = performance.now() - restoreBeganMs;
   times.sort((a, b) => a - b);
   const median = times[ROUNDS >> 1] as number;
   const entries = Math.min(changed, size);
   console.log(
-    `${String(size).padStart(9)} entries   delta and commit ${median.toFixed(1)} ms, ${((median * 1e6) / entries).toFixed(0)} ns an entry, slowest ${(times.at(-1) as number).toFixed(1)} ms` +
-      `   base ${baseMs.toFixed(0)} ms, ${((baseMs * 1e6) / size).toFixed(0)} ns an entry, ${base.length} B` +
-      `   restore ${restoreMs.toFixed(0)} ms, ${(size / restoreMs / 1000).toFixed(2)} M entries/s`,
+    `${String(size).padStart(9)} entries   delta and commit ${median.toFixed(1)} ms, ${((median * 1e6) / entries).toFixed(0)} ns an entry, slowest ${(times.at(-1) as number).toFixed(1)} ms`,
   );
 }
 

@@ -162,6 +162,8 @@ export class Reader {
     const closed = this.#closedPart(view);
     const pages = await this.#askPages(view, random.pick(PAGE_ROWS), closed ?? EVERYTHING);
     if (pages === null) return false;
+    // Before anything else is asked: what waited may be folded then.
+    const mayBeLess = this.#sawUnfolded() || this.#beganLater(view);
     // What is asked without `end` is a question of its own where there are windows.
     if (view.window.kind !== 'all' && !(await this.askView(view, ALL))) return false;
     if (!checks || isDamaged()) return true;
@@ -176,7 +178,6 @@ export class Reader {
     const isLess = pages
       .flatMap(({ incomplete = [] }) => incomplete)
       .some((reason) => reason !== 'no-windows');
-    const mayBeLess = this.#sawUnfolded() || this.#beganLater(view);
     if (isWhole && closed !== null && isLess && !mayBeLess) {
       report('an answer is not complete', `${this.#connection.actor} ${view.name}`);
     }

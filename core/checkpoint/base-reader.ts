@@ -7,6 +7,7 @@ import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { addIds, addOlderChange, addPart, viewOfLife } from '../state/part-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
+import { isSamePolicy } from '../state/state-change.ts';
 import type { StoredView } from '../state/view-life.ts';
 import type { Base } from './base.ts';
 import { type BlobStores, readBlobRange } from './blobs.ts';
@@ -30,7 +31,6 @@ export async function addBase(
   image.apply(base.state, { foreign: isForeign, epoch });
   base.state.end();
   open.adopt(manifest, image, epoch);
-  // One after the other: a part is of no more use once its entries are in the tables.
   const read = (bytes: PackedBytes) => readPacked(base, bytes, stores);
   const wanted = manifest.parts.filter(({ bytes, layout }) => {
     return bytes !== null && viewOfLife(image, manifest.layouts[layout] as StoredView) >= 0;
@@ -39,15 +39,22 @@ export async function addBase(
     const some = wanted.slice(at, at + READ_AT_ONCE);
     const all = await Promise.all(some.map(({ bytes }) => read(bytes as PackedBytes)));
     for (const [index, bytes] of all.entries()) {
-      const { layout, entryCount } = some[index] as (typeof some)[number];
-      const found = addPart(image, manifest.layouts[layout] as StoredView, bytes);
+      const { layout, entryCount, from } = some[index] as (typeof some)[number];
+      const found = addPart(image, manifest.layouts[layout] as StoredView, bytes, from);
       if (found !== entryCount) throw differs(base, `a part has ${found} entries`, entryCount);
     }
   }
-  if (manifest.ids.bytes !== null) {
-    const ids = new ByteReader(await read(manifest.ids.bytes));
-    addIds(image, ids);
-    ids.end();
+  const { ids } = manifest;
+  if (ids.bytes !== null) {
+    if (!isSamePolicy(ids.policy, image.dedupe)) {
+      throw new CorruptStateFault(
+        `base ${epoch} of ${base.sliceId} lists dedupe ids of another field or time than it keeps them by`,
+      );
+    }
+    const reader = new ByteReader(await read(ids.bytes));
+    const found = addIds(image, reader);
+    reader.end();
+    if (found !== ids.entryCount) throw differs(base, `it has ${found} ids`, ids.entryCount);
   }
   for (const delta of older) {
     const idCount = addOlderChange(image, delta.change, {
@@ -70,22 +77,25 @@ export async function addBase(
 /** Parts that are read at once: each may be a few MiB. */
 const READ_AT_ONCE = 16;
 
-/** The bytes of a part, checked. */
+/** The bytes of a part, checked; where they are not what was written, they are read a second time: perhaps they came badly only. */
 async function readPacked(
   { bytes, reference, sliceId }: Base,
   { pack, offset, byteLength, checksum }: PackedBytes,
   stores: BlobStores,
 ): Promise<Uint8Array> {
   const end = offset + byteLength;
-  const found = sameBlob(pack, reference)
-    ? bytes.subarray(offset, end)
-    : await readBlobRange(stores, sliceId, pack, offset, end);
-  if (found.length !== byteLength || crc32c(found) !== checksum) {
-    throw new CorruptStateFault(
-      `the part at byte ${offset} of base ${pack.epoch} of ${sliceId} is not what was written`,
-    );
+  const isSound = (found: Uint8Array) => found.length === byteLength && crc32c(found) === checksum;
+  if (sameBlob(pack, reference)) {
+    const own = bytes.subarray(offset, end);
+    if (isSound(own)) return own;
   }
-  return found;
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const found = await readBlobRange(stores, sliceId, pack, offset, end);
+    if (isSound(found)) return found;
+  }
+  throw new CorruptStateFault(
+    `the part at byte ${offset} of base ${pack.epoch} of ${sliceId} is not what was written`,
+  );
 }
 
 /** The deltas begin where the oldest part stands, follow each other, and end with the base's own. */

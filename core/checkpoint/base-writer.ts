@@ -22,8 +22,6 @@ export interface BaseRequest extends RunsRequest {
   readonly parts: OpenParts;
   /** By the delta of this epoch. */
   readonly touched: Touched;
-  /** The slice goes over to another plan. */
-  readonly switches: boolean;
 }
 
 export interface WrittenBase {
@@ -34,18 +32,18 @@ export interface WrittenBase {
 }
 
 export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<WrittenBase> {
-  const { head, state, name, touched, switches } = request;
+  const { head, state, name, touched } = request;
   const { sliceId } = head;
   const { epoch } = name;
   const self = referenceOf({ ...name, kind: 'base' }, 'object', new Uint8Array());
-  const wanted = { epoch, pack: self, rewritesIds: switches, loneUntil: head.base?.epoch ?? 0 };
+  const wanted = { epoch, pack: self, loneUntil: head.base?.epoch ?? 0 };
   const { bytes: pack, ...parts } = writeParts(state, request.parts, touched, wanted, ports.knobs);
   const { runBytes, ...runs } = await writeRuns(
     request,
     chainSince({ ...parts, runsEpoch: epoch }),
     ports,
   );
-  const replaced = replacedBy({ ...parts, ...runs }, request.manifest, epoch, head.collectBelow);
+  const replaced = replacedBy({ ...parts, ...runs }, request.manifest, epoch, head);
   const manifest = { ...parts, ...runs, replaced };
   const planHash = state.image.plan.hash;
   const header = { ...name, sliceId, planHash, manifest, entryCount: state.entryCount };
@@ -54,20 +52,29 @@ export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<
   return { base, manifest: withOwnPack(manifest, base), byteLength: base.byteLength + runBytes };
 }
 
-/** What the manifest before lists and this one does not, and what older ones do that are still kept. */
+/**
+ * What the manifest before lists and this one does not, and what older ones do for as long as it says more than a name: a blob is
+ * kept by its own epoch where that is not below the floor, so what counts is which blobs a floor divides from the base that
+ * replaced them. Floors to come are where HEAD's chain begins, or later.
+ */
 function replacedBy(
   now: Pick<Manifest, 'parts' | 'ids' | 'runs'>,
   before: Manifest,
   epoch: number,
-  collectBelow: number,
+  { collectBelow, floor, chainSince }: Head,
 ): ReplacedBlob[] {
-  const listed = [...packsOf(now), ...now.runs];
-  const isListed = (blob: BlobReference) => listed.some((each) => sameBlob(each, blob));
-  const gone = [...packsOf(before), ...before.runs].filter((blob) => !isListed(blob));
-  return [
-    ...before.replaced.filter((each) => each.epoch > collectBelow),
-    ...gone.map((blob) => ({ blob, epoch })),
-  ];
+  const listed = new Set([...packsOf(now), ...now.runs].map(nameOf));
+  const gone = [...packsOf(before), ...before.runs].filter((blob) => !listed.has(nameOf(blob)));
+  const all = [...before.replaced, ...gone.map((blob) => ({ blob, epoch }))];
+  const divides = (limit: number, each: ReplacedBlob) =>
+    each.blob.epoch < limit && each.epoch > limit;
+  return all.filter(
+    (each) => each.epoch > chainSince || divides(collectBelow, each) || divides(floor.epoch, each),
+  );
+}
+
+function nameOf({ kind, timeline, epoch, nonce }: BlobReference): string {
+  return `${kind} ${timeline} ${epoch} ${nonce}`;
 }
 
 /** The base is written: what lies in it has its whole reference. */

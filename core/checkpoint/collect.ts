@@ -8,7 +8,7 @@ import { type BlobStores, blobNames } from './blobs.ts';
 import type { Head } from './head.ts';
 import type { Manifest } from './manifest.ts';
 import { type BlobKind, type BlobName, blobKey, epochMark } from './names.ts';
-import { isCollectable } from './retention.ts';
+import { KeptBlobs } from './retention.ts';
 
 /** Deletes the slice's unreachable blobs; what lies below epoch `from` and is in no manifest is known to be gone. */
 export async function collect(
@@ -19,8 +19,9 @@ export async function collect(
 ): Promise<void> {
   const { sliceId, collectBelow } = head;
   if (collectBelow === 0) return;
-  await collectFrom(stores.items, ['delta'], head, manifest, from);
-  await collectFrom(stores.objects, ['delta', 'base', 'run'], head, manifest, from);
+  const kept = new KeptBlobs(manifest, collectBelow);
+  await collectFrom(stores.items, ['delta'], head, kept, from);
+  await collectFrom(stores.objects, ['delta', 'base', 'run'], head, kept, from);
   const replaced = manifest.replaced
     .filter(({ blob, epoch }) => epoch <= collectBelow && blob.epoch < from)
     .map(({ blob }) => blobKey(sliceId, blob));
@@ -31,14 +32,13 @@ async function collectFrom(
   store: BlobStore,
   kinds: readonly BlobKind[],
   head: Head,
-  manifest: Manifest,
+  kept: KeptBlobs,
   from: number,
 ): Promise<void> {
   const doomed: string[] = [];
   for (const kind of kinds) {
     for await (const name of belowFloor(store, kind, head, from)) {
-      if (isCollectable(name, head.collectBelow, manifest))
-        doomed.push(blobKey(head.sliceId, name));
+      if (kept.isCollectable(name)) doomed.push(blobKey(head.sliceId, name));
     }
   }
   if (doomed.length > 0) await store.delete(doomed);

@@ -112,8 +112,7 @@ export async function commit(
     requested: request.base || switches,
   };
   const decision = decideCompaction(facts, ports.knobs);
-  const written =
-    decision === 'delta' ? null : await writeBase({ ...basis, name, touched, switches }, ports);
+  const written = decision === 'delta' ? null : await writeBase({ ...basis, name, touched }, ports);
   const planOrdinal = request.planOrdinal ?? head.planOrdinal;
   const bytes = encodeDelta(
     {

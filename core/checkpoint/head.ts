@@ -35,7 +35,7 @@ export const STATUS_CODES = new Codes<SliceStatus>("a slice's status", {
   SEALED: 3,
 });
 
-/** An epoch that fallback may still want, its cursor, and since when HEAD has named it. */
+/** Deltas after an epoch that a fallback may still want, the cursor of the oldest base that needs them, and since when HEAD has named it. */
 export interface Floor {
   readonly epoch: number;
   readonly cursor: Position;
@@ -95,10 +95,10 @@ export interface Head {
   readonly base: BlobReference | null;
   /** The deltas after this epoch are needed beside the base; 0 without one. */
   readonly chainSince: number;
-  /** The cursor of the base's epoch; START without a base. */
+  /** The cursor of the oldest base that needs this chain, or less of it: START where the chain reaches to the beginning. */
   readonly baseCursor: Position;
   readonly delta: BlobReference | null;
-  /** No delta or base of an epoch before it is needed; 0 until one is old enough. */
+  /** No delta of an epoch before it is needed, and nothing else that no kept base lists; 0 until one is old enough. */
   readonly collectBelow: number;
   /** The cursor of the oldest epoch that a fallback may go to: records after it are still needed. */
   readonly replayFrom: Position;

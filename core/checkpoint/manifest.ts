@@ -10,6 +10,11 @@
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
+import {
+  type DedupePolicy,
+  decodeDedupePolicy,
+  encodeDedupePolicy,
+} from '../state/state-change.ts';
 import { decodeStoredView, encodeStoredView, type StoredView } from '../state/view-life.ts';
 import {
   type BlobReference,
@@ -54,7 +59,10 @@ export interface PartBound {
 export interface PartReference {
   /** Index of the layout by which its entries are written: says which view they are of, in which of its lives. */
   readonly layout: number;
-  /** Its first entry lies here or after it; null: anywhere. The range ends where the view's next part begins. */
+  /**
+   * Where its range begins; null: anywhere. It ends where the view's next part begins. The bytes may hold entries before it,
+   * which another part stands for.
+   */
   readonly from: PartBound | null;
   /** The epoch that it stands for: deltas after it apply to its range. */
   readonly epoch: number;
@@ -64,7 +72,10 @@ export interface PartReference {
 }
 
 /** All ids of records that a producer may send again, as they were at one epoch. */
-export type IdsReference = Pick<PartReference, 'epoch' | 'entryCount' | 'bytes'>;
+export interface IdsReference extends Pick<PartReference, 'epoch' | 'entryCount' | 'bytes'> {
+  /** By which they were kept: those of another one are of no use. */
+  readonly policy: DedupePolicy | null;
+}
 
 export interface Manifest {
   readonly layouts: readonly StoredView[];
@@ -80,7 +91,7 @@ export interface Manifest {
 export const EMPTY_MANIFEST: Manifest = {
   layouts: [],
   parts: [],
-  ids: { epoch: 0, entryCount: 0, bytes: null },
+  ids: { epoch: 0, entryCount: 0, bytes: null, policy: null },
   runs: [],
   runsEpoch: 0,
   replaced: [],
@@ -130,6 +141,7 @@ export function encodeManifest(
     encodeContent(part, codeOf, writer);
   }
   encodeContent(manifest.ids, codeOf, writer);
+  encodeDedupePolicy(manifest.ids.policy, writer);
   writer.varint(manifest.runs.length);
   for (const run of manifest.runs) {
     encodeReference(run, writer);
@@ -163,7 +175,7 @@ export function decodeManifest(reader: ByteReader, self: BlobReference | null = 
     }
     return { layout, from: decodeBound(reader), ...decodeContent(reader, packOf) };
   });
-  const ids = decodeContent(reader, packOf);
+  const ids = { ...decodeContent(reader, packOf), policy: decodeDedupePolicy(reader) };
   const runs = Array.from({ length: reader.varint() }, () => ({
     ...decodeReference(reader),
     level: reader.varint(),
@@ -178,13 +190,15 @@ export function decodeManifest(reader: ByteReader, self: BlobReference | null = 
   return { layouts, parts, ids, runs, runsEpoch, replaced };
 }
 
+type Content = Pick<PartReference, 'epoch' | 'entryCount' | 'bytes'>;
+
 /** Where a part's bytes are: nowhere, in the base itself, or in one of the packs that are listed. */
 const NOWHERE = 0;
 const SELF = 1;
 const FIRST_PACK = 2;
 
 function encodeContent(
-  { epoch, entryCount, bytes }: IdsReference,
+  { epoch, entryCount, bytes }: Content,
   codeOf: (pack: BlobReference) => number,
   writer: ByteWriter,
 ): void {
@@ -197,7 +211,7 @@ function encodeContent(
   writer.u32(bytes.checksum);
 }
 
-function decodeContent(reader: ByteReader, packOf: (code: number) => BlobReference): IdsReference {
+function decodeContent(reader: ByteReader, packOf: (code: number) => BlobReference): Content {
   const [epoch, entryCount, code] = [reader.varint(), reader.varint(), reader.varint()];
   if (code === NOWHERE) return { epoch, entryCount, bytes: null };
   const bytes = {

@@ -37,7 +37,10 @@ export class OpenParts {
   /** Of an image that has nothing of the views at `epoch`. */
   constructor(image: SliceImage, epoch: number) {
     this.views = image.plan.views.map(() => [emptyPart(epoch)]);
-    this.ids = { reference: { epoch, entryCount: 0, bytes: null }, isTouched: false };
+    this.ids = {
+      reference: { epoch, entryCount: 0, bytes: null, policy: null },
+      isTouched: false,
+    };
     this.#lives = image.lives.slice();
   }
 

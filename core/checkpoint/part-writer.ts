@@ -13,7 +13,7 @@ import { crc32c } from '../crc32c.ts';
 import type { Knobs } from '../knobs.ts';
 import { encodePart } from '../state/part-entries.ts';
 import type { SliceState } from '../state/slice-state.ts';
-import type { WindowSource } from '../state/state-change.ts';
+import { isSamePolicy, type WindowSource } from '../state/state-change.ts';
 import { PACK_OFFSET } from './base.ts';
 import { Layouts } from './layouts.ts';
 import type { IdsReference, Manifest, PackedBytes, PartReference } from './manifest.ts';
@@ -24,8 +24,6 @@ export interface PartsRequest {
   readonly epoch: number;
   /** The base that is being written, by a reference whose checksum is not known yet. */
   readonly pack: BlobReference;
-  /** The ids that are kept differ from those that were written, although no delta says so. */
-  readonly rewritesIds: boolean;
   /** What lies in a pack of this epoch or before may be the same bytes that a fallback needs. */
   readonly loneUntil: number;
 }
@@ -51,15 +49,20 @@ export function writeParts(
       return { view, part, next: parts[index + 1] ?? null, isTouched };
     });
   });
-  const idsTouched = request.rewritesIds || open.ids.isTouched || touched.ids;
+  const policy = state.image.dedupe;
+  // Those of before are none of this policy, whether or not a delta says so.
+  const isOtherPolicy = !isSamePolicy(open.ids.reference.policy, policy);
+  const idsTouched = isOtherPolicy || open.ids.isTouched || touched.ids;
   const untouchedIds = { ...open.ids.reference, epoch };
   let ids: IdsReference = idsTouched ? open.ids.reference : untouchedIds;
+  const budget = budgetOf(open, knobs);
+  const limits = { epoch, budget, partBytesMax: knobs.partBytesMax };
   const anew = new Map<OpenPart, PartReference[]>();
   const tasks: RewriteTask[] = views.flat().map((facts) => ({
     isTouched: facts.isTouched,
     epoch: facts.part.epoch,
     bytes: facts.part.bytes,
-    run: () => anew.set(facts.part, writePart(state, facts, layouts, pack, { epoch, knobs })),
+    run: () => anew.set(facts.part, writePart(state, facts, layouts, pack, limits)),
   }));
   tasks.push({
     isTouched: idsTouched,
@@ -69,19 +72,19 @@ export function writeParts(
       ids = writeIds(state, pack, epoch);
     },
   });
-  const budget = budgetOf(open, knobs);
   for (const task of inOrder(tasks, request.loneUntil)) {
     if (pack.byteLength >= budget) break;
     task.run();
   }
-  if (request.rewritesIds && ids.epoch !== epoch) ids = writeIds(state, pack, epoch);
+  if (isOtherPolicy && ids.epoch !== epoch) ids = writeIds(state, pack, epoch);
   const parts = views.flatMap((ranges, view) => {
+    const starts = state.openStarts(view);
     const references = ranges.flatMap((facts): readonly PartReference[] => {
       const { part, isTouched } = facts;
       const { from, entryCount, bytes } = part;
       const written = anew.get(part);
       if (written !== undefined) return written;
-      if (isPast(state, facts)) return [];
+      if (isPast(starts, facts)) return [];
       const layout = layouts.indexOf(part.stored ?? state.storedView(view));
       return [{ layout, from, epoch: isTouched ? part.epoch : epoch, entryCount, bytes }];
     });
@@ -125,36 +128,56 @@ function budgetOf({ views, ids }: OpenParts, knobs: Knobs): number {
 }
 
 function writeIds(state: SliceState, pack: PackWriter, epoch: number): IdsReference {
-  const entryCount = state.idCount;
-  const bytes = entryCount === 0 ? null : pack.write((writer) => state.encodeIds(writer));
-  return { epoch, entryCount, bytes };
+  const policy = state.image.dedupe;
+  if (policy === null) return { epoch, entryCount: 0, bytes: null, policy };
+  let entryCount = 0;
+  const bytes = pack.write((writer) => {
+    entryCount = state.encodeIds(writer);
+  });
+  return { epoch, entryCount, bytes, policy };
 }
 
-/** What the range holds now: nothing, one part, or several where it has grown too large for one. */
+interface WriteLimits {
+  readonly epoch: number;
+  readonly budget: number;
+  readonly partBytesMax: number;
+}
+
+/**
+ * What the range holds now: nothing, one part, or several where it has grown too large for one. Where the budget ends before
+ * the range does, the rest of it stands for the epoch that it stood for before.
+ */
 function writePart(
   state: SliceState,
   { view, part, next }: RangeFacts,
   layouts: Layouts,
   pack: PackWriter,
-  { epoch, knobs }: { readonly epoch: number; readonly knobs: Knobs },
+  { epoch, budget, partBytesMax }: WriteLimits,
 ): PartReference[] {
   const windows = state.openBetween(view, part.from, next?.from ?? null);
   const entryCount = countOf(windows);
   if (entryCount === 0) return [];
   const layout = layouts.indexOf(state.storedView(view));
-  const pieceCount = Math.ceil((entryCount * bytesAnEntry(windows)) / knobs.partBytesMax);
-  return cut(windows, Math.ceil(entryCount / pieceCount)).map((piece, index) => {
-    const from = index === 0 ? part.from : firstOf(piece);
+  const pieceCount = Math.ceil((entryCount * bytesAnEntry(windows)) / partBytesMax);
+  const written: PartReference[] = [];
+  for (const piece of cut(windows, Math.ceil(entryCount / pieceCount))) {
+    const from = written.length === 0 ? part.from : firstOf(piece);
+    if (written.length > 0 && pack.byteLength >= budget) {
+      const before = layouts.indexOf(part.stored ?? state.storedView(view));
+      const { epoch: formerly, entryCount: count, bytes } = part;
+      return [...written, { layout: before, from, epoch: formerly, entryCount: count, bytes }];
+    }
     const bytes = pack.write((writer) => encodePart(piece, writer));
-    return { layout, from, epoch, entryCount: countOf(piece), bytes };
-  });
+    written.push({ layout, from, epoch, entryCount: countOf(piece), bytes });
+  }
+  return written;
 }
 
 /** True if no window is open that the range can have entries of. */
-function isPast(state: SliceState, { view, part, next }: RangeFacts): boolean {
+function isPast(starts: readonly number[], { part, next }: RangeFacts): boolean {
   const from = part.from?.windowStartMs ?? Number.NEGATIVE_INFINITY;
   const to = next?.from?.windowStartMs ?? Number.POSITIVE_INFINITY;
-  return !state.openStarts(view).some((startMs) => startMs >= from && startMs <= to);
+  return !starts.some((startMs) => startMs >= from && startMs <= to);
 }
 
 /** What a range that is left out held has closed: the range of the part behind it begins where it did. */

@@ -45,6 +45,8 @@ export function decideRoute(
 ): Route {
   if (known === null || newest === null) return { kind: 'base' };
   if (sameBlob(known, newest)) return { kind: 'current' };
+  // After a rewind HEAD's base may be older than the one whose runs and parts the memory goes by.
+  if (known.timeline !== newest.timeline) return { kind: 'base' };
   const after = predecessors.findIndex((reference) => sameBlob(reference, known));
   return after < 0 ? { kind: 'base' } : { kind: 'deltas', after };
 }

@@ -4,13 +4,13 @@
  * same way, when the limit passes the epoch that they were meant for.
  *
  *   base 3 ──────────── base 9 ──────────── base 17 (HEAD)
- *   floor, after the commit of 17, is 9: fallback and slow readers still find base 9 and the deltas after it
+ *   floor, after the commit of 17, is what base 9 needs (9, where all of its parts were written with it): fallback and slow readers still find base 9 and the deltas after it
  */
 import { beginningNow, hasSurelyPassed, sinceOrNow } from '../elapsed.ts';
 import type { Position } from '../position.ts';
 import type { Floor, Head, PreviousPlan } from './head.ts';
 import { type Manifest, packsOf } from './manifest.ts';
-import { type BlobName, sameBlob } from './names.ts';
+import { type BlobName, blobKey } from './names.ts';
 
 export interface FloorDecision {
   readonly collectBelow: number;
@@ -53,10 +53,22 @@ export function decidePrevious(
   return { ...previous, sinceMs: sinceOrNow(previous.sinceMs, nowMs) };
 }
 
-/** True if no reader, restore or fallback can reach the blob. `manifest` is that of HEAD's base. */
-export function isCollectable(name: BlobName, collectBelow: number, manifest: Manifest): boolean {
-  if (name.epoch >= collectBelow) return false;
-  if (name.kind === 'delta') return true;
-  if ([...manifest.runs, ...packsOf(manifest)].some((blob) => sameBlob(blob, name))) return false;
-  return !manifest.replaced.some(({ blob, epoch }) => sameBlob(blob, name) && epoch > collectBelow);
+/** Which blobs a manifest keeps, whatever their epoch, where all below a limit may go. */
+export class KeptBlobs {
+  readonly #keys: ReadonlySet<string>;
+  readonly #collectBelow: number;
+
+  /** `manifest` is that of HEAD's base. */
+  constructor(manifest: Manifest, collectBelow: number) {
+    const replaced = manifest.replaced.filter(({ epoch }) => epoch > collectBelow);
+    const kept = [...manifest.runs, ...packsOf(manifest), ...replaced.map(({ blob }) => blob)];
+    this.#keys = new Set(kept.map((blob) => blobKey('', blob)));
+    this.#collectBelow = collectBelow;
+  }
+
+  /** True if no reader, restore or fallback can reach the blob. */
+  isCollectable(name: BlobName): boolean {
+    if (name.epoch >= this.#collectBelow) return false;
+    return name.kind === 'delta' || !this.#keys.has(blobKey('', name));
+  }
 }

@@ -146,7 +146,7 @@ export function committing(before: Head, epoch: NewEpoch, knobs: Knobs): Head {
     ...needed,
     chainSince: since,
     base: base?.reference ?? head.base,
-    baseCursor: base === null ? head.baseCursor : position,
+    baseCursor: since === head.chainSince ? head.baseCursor : position,
     delta,
     committedMs: nowMs,
     previous,
@@ -202,6 +202,9 @@ export function rewinding(head: Head, older: OlderEpoch): Head {
   const delta = chain.at(-1);
   assert(delta !== undefined, 'a-rewind-has-a-delta');
   const needed = chainOf(chain, older.chainSince);
+  // Several bases may need the same deltas: this one may be older than the floor's.
+  const replayFrom =
+    comparePositions(older.baseCursor, head.replayFrom) < 0 ? older.baseCursor : head.replayFrom;
   return {
     ...head,
     ...rest,
@@ -216,7 +219,8 @@ export function rewinding(head: Head, older: OlderEpoch): Head {
     ...needed,
     delta,
     // The pending floor may lie on the timeline that ends here.
-    floor: { epoch: head.collectBelow, cursor: head.replayFrom, sinceMs: nowMs },
+    replayFrom,
+    floor: { epoch: head.collectBelow, cursor: replayFrom, sinceMs: nowMs },
     committedMs: nowMs,
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What one source holds of a view, entry by entry in the order of (key, window): the open entries of a slice, its closed ones
- * since the newest base, and runs. An entry is read where it lies: nothing is copied or decoded until it is shown.
+ * that no run holds, and runs. An entry is read where it lies: nothing is copied or decoded until it is shown.
  */
 import { compareSpans } from '../bytes.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';

@@ -44,7 +44,7 @@ export class RowIndexes {
     return keys;
   }
 
-  /** The closed entries of a view since the newest base, by key and window; some may be of the same ones. */
+  /** The closed entries of a view that no run holds, by key and window; some may be of the same ones. */
   async closedEntries(
     { image }: Checkpoint,
     viewIndex: number,

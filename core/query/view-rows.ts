@@ -1,6 +1,6 @@
 /**
  * The rows of a view at one snapshot: what each slice holds of a group is a partial, and readers always merge. Open entries
- * come from the images, closed ones from the images too (since the newest base) and from runs (before it).
+ * come from the images, closed ones from the images too (those that no run holds) and from runs.
  *
  * All sources are sorted by key and window, and merged as they are read. In that order a page is a search in each source and
  * what it shows. In the order of a value all rows pass by, and those that may be shown are kept: memory does not grow with the

@@ -57,8 +57,8 @@ export class DedupeIds {
     this.#allocate(CAPACITY_MIN);
   }
 
-  /** Canonical: the kept ids of both sets, ordered by hash. */
-  static encode(sets: readonly DedupeIds[], expiredMs: number, writer: ByteWriter): void {
+  /** Canonical: the kept ids of both sets, ordered by hash; how many there are. */
+  static encode(sets: readonly DedupeIds[], expiredMs: number, writer: ByteWriter): number {
     const union = new DedupeIds();
     for (const set of sets) union.merge(set, expiredMs);
     const slots: number[] = [];
@@ -78,6 +78,7 @@ export class DedupeIds {
       for (let word = 0; word < 4; word++) writer.u32(words[slot * 4 + word] as number);
       writer.f64(union.#countedFromMs[slot] as number);
     }
+    return slots.length;
   }
 
   /** Adds what `encode` wrote; how many ids that was. */

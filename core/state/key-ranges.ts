@@ -9,6 +9,8 @@ import { sortByKey } from './key-sort.ts';
 import type { WindowEntries } from './key-table.ts';
 import { SortedKeys, type SortedWindow } from './sorted-keys.ts';
 
+/** All keys of a window of fewer are sorted when they are asked for. */
+const SORTED_AT_ONCE_MAX = 65_536;
 /** Few keys are looked through sooner than sorted. */
 const LOOKED_THROUGH_MIN = 4_096;
 const LOOKED_THROUGH_SHARE = 1 / 8;
@@ -23,7 +25,7 @@ export class KeyRanges {
     to: Uint8Array | null,
   ): Uint32Array<ArrayBuffer> {
     const isAll = from === null && to === null;
-    const part = isAll ? undefined : this.#partOf(keys);
+    const part = isAll && keys.size < SORTED_AT_ONCE_MAX ? undefined : this.#partOf(keys);
     const sorted = part === undefined ? NONE : part.between(from, to);
     const later: number[] = [];
     for (let ordinal = part?.size ?? 0; ordinal < keys.size; ordinal++) {

@@ -6,18 +6,20 @@
  *   part (epoch 3) ── delta 4 ── delta 5 ── delta 6 = base        of each entry, the newest of these counts
  *   part (epoch 5) ── ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ delta 6 = base        deltas up to 5 say nothing new of this part's range
  */
-import { ByteReader, type ByteWriter } from '../bytes.ts';
+import { ByteReader, type ByteWriter, compareBytes } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { layoutOf, Relayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { LEDGER_VIEW } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
+import type { EntryBound } from './slice-state.ts';
 import {
   decodeChange,
   decodeWindow,
   dedupePolicyOf,
   encodeWindow,
+  isSamePolicy,
   type WindowSource,
 } from './state-change.ts';
 import { isSameLife, type StoredView } from './view-life.ts';
@@ -29,8 +31,16 @@ export function encodePart(windows: readonly WindowSource[], writer: ByteWriter)
   for (const window of windows) encodeWindow(window, writer, 'as-it-comes');
 }
 
-/** Adds a part's entries to an image that has none of its range; how many entries the part has. */
-export function addPart(image: SliceImage, stored: StoredView, bytes: Uint8Array): number {
+/**
+ * Adds a part's entries to an image that has none of its range, which begins at `from` (null: anywhere); how many entries its
+ * bytes have, those before the range too.
+ */
+export function addPart(
+  image: SliceImage,
+  stored: StoredView,
+  bytes: Uint8Array,
+  from: EntryBound | null,
+): number {
   const target = targetOf(image, stored);
   const reader = new ByteReader(bytes);
   const windowCount = reader.varint();
@@ -38,7 +48,11 @@ export function addPart(image: SliceImage, stored: StoredView, bytes: Uint8Array
   for (let window = 0; window < windowCount; window++) {
     decodeWindow(reader, (windowStartMs, key, ahead) => {
       entryCount++;
-      if (target === null || !isOpen(image, target.view, windowStartMs)) ahead.bytes();
+      const isIn =
+        target !== null &&
+        isOpen(image, target.view, windowStartMs) &&
+        (from === null || !isBefore(windowStartMs, key, from));
+      if (!isIn) ahead.bytes();
       else putOpen(target.table, windowStartMs, key, ahead, target.layout);
     });
   }
@@ -46,7 +60,7 @@ export function addPart(image: SliceImage, stored: StoredView, bytes: Uint8Array
   return entryCount;
 }
 
-/** Adds what `DedupeIds.encode` wrote, where the plan knows duplicates by the same field; how many ids that was. */
+/** Adds what `DedupeIds.encode` wrote by the image's policy, where the plan has one by the same field; how many ids that was. */
 export function addIds(image: SliceImage, reader: ByteReader): number {
   const isWanted = image.dedupe?.fieldText === dedupePolicyOf(image.plan)?.fieldText;
   const into = isWanted && image.dedupe !== null ? image.dedupeIds : new DedupeIds();
@@ -93,9 +107,17 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
         }
       } else putOpen(table, windowStartMs, key, ahead, layout);
     },
-    dedupe: (_, ids) => {
-      if (covered.hasIds) new DedupeIds().decode(ids, Number.POSITIVE_INFINITY);
-      else idCount = addIds(image, ids);
+    dedupe: (policy, ids) => {
+      if (covered.hasIds) {
+        new DedupeIds().decode(ids, Number.POSITIVE_INFINITY);
+        return;
+      }
+      idCount = addIds(image, ids);
+      if (idCount > 0 && !isSamePolicy(policy, image.dedupe)) {
+        throw new CorruptStateFault(
+          'a delta before a base has dedupe ids that were kept by another field or time',
+        );
+      }
     },
     quarantined: () => {},
   });
@@ -129,6 +151,10 @@ function targetOf(image: SliceImage, stored: StoredView): Target | null {
   const rewrite = (accumulators: Uint8Array, by: ColumnLayout) =>
     (relayout as Relayout).apply(accumulators, by);
   return { view, table, layout, rewrite };
+}
+
+function isBefore(windowStartMs: number, key: Uint8Array, bound: EntryBound): boolean {
+  return (windowStartMs - bound.windowStartMs || compareBytes(key, bound.key)) < 0;
 }
 
 function isOpen(image: SliceImage, view: number, windowStartMs: number): boolean {

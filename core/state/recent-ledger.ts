@@ -1,5 +1,5 @@
 /**
- * The ledger's entries since the newest base, by record. It is made when it is first asked for, and follows the list that it
+ * The ledger's entries that no run holds yet, by record. It is made when it is first asked for, and follows the list that it
  * is made from, so that commits cost nothing for it.
  */
 import { sortablePosition } from '../position.ts';

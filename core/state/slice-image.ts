@@ -2,7 +2,7 @@
  * The committed image of a slice: what base and chain say, and nothing else. Owners and readers hold the same image and
  * advance it by the same changes.
  *
- * `closed` holds the entries of closed windows and the late partials since the newest base; those before it are in runs.
+ * `closed` holds the entries of closed windows and the late partials that no run holds yet.
  */
 
 import { assert } from '../assert.ts';

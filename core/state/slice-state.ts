@@ -33,7 +33,7 @@ import { type StoredView, storedView, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
 
 /** Where in the order of windows and keys. */
-interface EntryBound {
+export interface EntryBound {
   readonly windowStartMs: number;
   readonly key: Uint8Array;
 }
@@ -206,19 +206,16 @@ export class SliceState {
     return sources;
   }
 
-  /** Ids that a producer may send again, and how many came since the last commit. */
-  get idCount(): number {
-    return this.image.dedupe === null ? 0 : this.image.dedupeIds.size + this.newIdCount;
-  }
-
+  /** Ids that came since the last commit. */
   get newIdCount(): number {
     return this.#since.dedupeIds.size;
   }
 
-  encodeIds(writer: ByteWriter): void {
+  /** Ids that a producer may send again; how many there are. */
+  encodeIds(writer: ByteWriter): number {
     const { dedupe, dedupeIds } = this.image;
     const expiredMs = this.#since.progress.watermarkMs - (dedupe?.withinMs ?? 0);
-    DedupeIds.encode([dedupeIds, this.#since.dedupeIds], expiredMs, writer);
+    return DedupeIds.encode([dedupeIds, this.#since.dedupeIds], expiredMs, writer);
   }
 
   /** Closed entries and late partials that no run holds, this memory's included, by index of the image's views. */

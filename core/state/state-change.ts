@@ -262,13 +262,17 @@ export function decodeWindow(
 
 /** Without dedupe there are no ids. */
 function encodeDedupe({ dedupe, dedupeIds, progress }: ChangeSource, writer: ByteWriter): void {
-  writer.string(dedupe?.fieldText ?? '');
-  writer.varint(dedupe?.withinMs ?? 0);
+  encodeDedupePolicy(dedupe, writer);
   const expiredMs = progress.watermarkMs - (dedupe?.withinMs ?? 0);
   DedupeIds.encode(dedupe === null ? [] : dedupeIds, expiredMs, writer);
 }
 
-function decodeDedupePolicy(reader: ByteReader): DedupePolicy | null {
+export function encodeDedupePolicy(policy: DedupePolicy | null, writer: ByteWriter): void {
+  writer.string(policy?.fieldText ?? '');
+  writer.varint(policy?.withinMs ?? 0);
+}
+
+export function decodeDedupePolicy(reader: ByteReader): DedupePolicy | null {
   const [fieldText, withinMs] = [reader.string(), reader.varint()];
   return fieldText === '' ? null : { fieldText, withinMs };
 }
@@ -291,6 +295,10 @@ function decodeQuarantined(reader: ByteReader): QuarantineEntry {
     detail: reader.string(),
     data: reader.bytes(),
   };
+}
+
+export function isSamePolicy(a: DedupePolicy | null, b: DedupePolicy | null): boolean {
+  return a?.fieldText === b?.fieldText && a?.withinMs === b?.withinMs;
 }
 
 /** By what a plan keeps ids; null where it does not. */

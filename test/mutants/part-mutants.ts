@@ -19,8 +19,8 @@ export const PART_MUTANTS: readonly Mutant[] = (
       'a part that moves on is left out',
       UNREADABLE,
       'core/checkpoint/part-writer.ts',
-      'if (isPast(state, facts)) return [];',
-      'if (isPast(state, facts) || (!isTouched && bytes !== null)) return [];',
+      'if (isPast(starts, facts)) return [];',
+      'if (isPast(starts, facts) || (!isTouched && bytes !== null)) return [];',
     ),
     mutant(
       'a part that arrives after a delta wins over it',

@@ -56,7 +56,12 @@ export const someManifest: Manifest = {
       bytes: null,
     },
   ],
-  ids: { epoch: 8, entryCount: 2, bytes: packedAt(8, 2 ** 33, 57) },
+  ids: {
+    epoch: 8,
+    entryCount: 2,
+    bytes: packedAt(8, 2 ** 33, 57),
+    policy: { fieldText: 'id', withinMs: 60_000 },
+  },
   runs: [runAt(3, 2), runAt(9, 0, 2 ** 40)],
   runsEpoch: 9,
   replaced: [{ blob: blobAt('run', 1), epoch: 3 }],

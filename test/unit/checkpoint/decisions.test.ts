@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
 import { EMPTY_MANIFEST, type Manifest } from '../../../core/checkpoint/manifest.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
-import { decideFloor, decidePrevious, isCollectable } from '../../../core/checkpoint/retention.ts';
+import { decideFloor, decidePrevious, KeptBlobs } from '../../../core/checkpoint/retention.ts';
 import { leaving } from '../../../core/checkpoint/transitions.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
 import { blobAt, packedAt, runAt, someHead } from './blob-fixture.ts';
@@ -151,7 +151,7 @@ describe('collecting', () => {
   const manifest: Manifest = {
     ...EMPTY_MANIFEST,
     parts: [{ layout: 0, from: null, epoch: 12, entryCount: 1, bytes: packedAt(3) }],
-    ids: { epoch: 12, entryCount: 1, bytes: packedAt(2) },
+    ids: { epoch: 12, entryCount: 1, bytes: packedAt(2), policy: null },
     runs: [runAt(4)],
     replaced: [
       { blob: blobAt('run', 5), epoch: 10 },
@@ -181,7 +181,7 @@ describe('collecting', () => {
     ['a run that nobody lists', blobAt('run', 7), true],
     ['a run of a kept epoch', blobAt('run', 12), false],
   ])('takes or leaves %s: %#', (_, name, taken) => {
-    expect(isCollectable(name, 10, manifest)).toBe(taken);
+    expect(new KeptBlobs(manifest, 10).isCollectable(name)).toBe(taken);
   });
 });
 

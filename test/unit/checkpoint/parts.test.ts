@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type PartReference, partBytesOf } from '../../../core/checkpoint/manifest.ts';
-import { blobKey, sameBlob } from '../../../core/checkpoint/names.ts';
+import { decodeBase } from '../../../core/checkpoint/base.ts';
+import { referenceOf } from '../../../core/checkpoint/blobs.ts';
+import { chainSince, type PartReference, partBytesOf } from '../../../core/checkpoint/manifest.ts';
+import { blobKey, parseBlobKey, sameBlob } from '../../../core/checkpoint/names.ts';
 import { load, restore } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
@@ -127,6 +129,123 @@ describe('a damaged pack', () => {
     },
   );
 });
+
+describe('a new window of many groups', () => {
+  it('is written by several bases, each within its budget', async () => {
+    const hour = (start: number, from: number, count: number): SmallRecord[] =>
+      manyGroups(count).map((each) => ({ ...each, id: from + each.id, t: start }));
+    const log = [...hour(1_000, 0, 300), ...hour(12_000, 300, 600)];
+    const knobs = { ...KNOBS, chainLengthMax: 40, partBytesMinToRewrite: 3 * PART_BYTES };
+    const world = new TaskWorld(log, knobs);
+    const task = world.task();
+    const sizes: number[] = [];
+    for (let at = 0; at < 900; at += 10) {
+      await task.deliver(world.batch(at, at + 10), PLENTY);
+      const head = await world.head();
+      if (head.base?.epoch !== head.epoch) continue;
+      const { manifest } = await load(smallPlan, head, world.blobs);
+      const anew = written(manifest.parts, head.epoch);
+      sizes.push(anew.reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0));
+      expect(await world.answers(head)).toEqual(world.expected(at + 10));
+    }
+    expect(sizes.length).toBeGreaterThan(5);
+    expect(Math.max(...sizes)).toBeLessThan(5 * PART_BYTES);
+  });
+});
+
+describe('a byte of an older pack', () => {
+  it('that is not what was written is noticed, and what has another copy is read from there', async () => {
+    const world = new TaskWorld(manyGroups(400), { ...KNOBS, partBytesMinToRewrite: 3_000 });
+    await delivered(world, 0, 400);
+    const head = await world.head();
+    const { manifest } = await load(smallPlan, head, world.blobs);
+    const older = manifest.parts.find(
+      ({ bytes }) => bytes !== null && bytes.pack.epoch !== head.base?.epoch,
+    );
+    const { pack, offset, byteLength } = older!.bytes!;
+    const key = blobKey(SLICE, pack);
+    const sound = (await world.blobs.objects.read(key)) as Uint8Array;
+    const damaged = sound.map((byte, at) => (at === offset + (byteLength >> 1) ? byte ^ 1 : byte));
+    await world.blobs.objects.delete([key]);
+    await world.blobs.objects.create(key, damaged);
+    await expect(load(smallPlan, head, world.blobs)).rejects.toThrow('is not what was written');
+  });
+});
+
+describe('what bases replaced', () => {
+  it('is listed while a floor divides it from what replaced it, and deleted when the floor has passed', async () => {
+    const world = new TaskWorld(manyGroups(900, 60), { ...KNOBS, retentionGraceMs: 5_000 });
+    const task = world.task();
+    let listedMax = 0;
+    for (let at = 0; at < 900; at += 5) {
+      world.clock.advance(500);
+      await task.deliver(world.batch(at, at + 5), PLENTY);
+      const { manifest } = await load(smallPlan, await world.head(), world.blobs);
+      listedMax = Math.max(listedMax, manifest.replaced.length);
+    }
+    const bases = [...(await world.allBlobs()).keys()].filter((key) => key.includes('/base/'));
+    expect(listedMax).toBeLessThan(25);
+    expect(bases.length).toBeLessThan(40);
+  });
+
+  it('does not grow while a change of plan holds the floor', async () => {
+    const world = new TaskWorld(manyGroups(900, 60), { ...KNOBS, retentionGraceMs: 0 });
+    await delivered(world, 0, 100, 10);
+    await world.activate(laterPlan);
+    const code = { plan: laterPlan, decoder: createJsonDecoder(laterPlan) };
+    const task = world.task({}, code);
+    const lengths: number[] = [];
+    for (let at = 100; at < 900; at += 5) {
+      await task.deliver(world.batch(at, at + 5), PLENTY);
+      lengths.push(
+        (await load(laterPlan, await world.head(), world.blobs)).manifest.replaced.length,
+      );
+    }
+    expect(Math.max(...lengths.slice(-40))).toBeLessThan(30);
+    // The rollback still finds all that it goes on from.
+    await world.activate(smallPlan);
+    const report = await world.task().deliver([], PLENTY);
+    expect(report.rewoundTo).not.toBeNull();
+  });
+});
+
+describe('bases that need the same chain', () => {
+  it.each([0, 4, 9])(
+    'are there for a fallback, the oldest too: at the %i-th time that there are several',
+    async (skipped) => {
+      const sizes = { partBytesMax: 300, partBytesMinToRewrite: 300 };
+      const knobs = { ...sizes, chainLengthMax: 12, retentionGraceMs: 3_000 };
+      const world = new TaskWorld(manyGroups(1_000, 200), knobs);
+      const task = world.task();
+      let left = skipped;
+      for (let at = 0; ; at += 10) {
+        world.clock.advance(1_000);
+        await task.deliver(world.batch(at, at + 10), PLENTY);
+        const { collectBelow } = await world.head();
+        const bases = await basesOf(world);
+        const first = bases.findIndex(({ since }) => since === collectBelow);
+        const isShared = bases[first + 1]?.since === collectBelow;
+        if (collectBelow === 0 || !isShared || left-- > 0) continue;
+        await world.blobs.objects.delete(bases.slice(first + 1).map(({ key }) => key));
+        await world.task().deliver(world.batch(at + 10, at + 20), PLENTY);
+        expect(await world.answers(await world.head())).toEqual(world.expected(at + 20));
+        return;
+      }
+    },
+  );
+});
+
+/** The oldest first. */
+async function basesOf(world: TaskWorld): Promise<{ key: string; since: number }[]> {
+  const bases: { key: string; since: number }[] = [];
+  for (const [key, bytes] of await world.allBlobs()) {
+    const name = parseBlobKey(SLICE, key);
+    if (name?.kind !== 'base') continue;
+    const { manifest } = decodeBase(bytes, SLICE, referenceOf(name, 'object', bytes));
+    bases.push({ key, since: chainSince(manifest) });
+  }
+  return bases;
+}
 
 describe('a base whose deltas before it are not whole', () => {
   it('is refused by name', async () => {

@@ -2,7 +2,7 @@
  * What a batch takes as the state grows, at the same rate of change: fold, delta, parts and HEAD of an owner, over stores in
  * memory; and what a restore takes then. A base writes parts anew within its budget, so that the longest pause does not grow.
  *
- *   npm run bench -- commits [records a batch] [entries …]
+ *   npm run bench -- growth [records a batch] [entries …]
  */
 import { MemoryPorts } from '../adapters/memory/memory-ports.ts';
 import { parseHead } from '../core/checkpoint/head.ts';
