@@ -31,6 +31,8 @@ export class OpenParts {
   /** By view of the plan, each in the order of its ranges, which leave nothing out. */
   readonly views: OpenPart[][];
   ids: { readonly reference: IdsReference; isTouched: boolean };
+  /** Before the first base the ids of all deltas are of the policy of the first one. */
+  #hasPolicy = false;
   /** Of each view, the life whose parts these are. */
   readonly #lives: (ViewLife | null)[];
 
@@ -59,11 +61,13 @@ export class OpenParts {
       this.views[view] = parts;
     }
     this.ids = { reference: manifest.ids, isTouched: manifest.ids.epoch < epoch };
+    this.#hasPolicy = true;
     for (const view of this.#lives.keys()) this.#lives[view] = image.lives[view] ?? null;
   }
 
   /** The image has followed a delta, in which a view may have begun another life: what was stored before is none of it. */
   follow(image: SliceImage, epoch: number): void {
+    this.#learnPolicy(image);
     for (const view of this.views.keys()) {
       const life = image.lives[view] ?? null;
       const known = this.#lives[view] ?? null;
@@ -106,9 +110,16 @@ export class OpenParts {
   }
 
   /** The delta is committed. */
-  add({ parts, ids }: Touched): void {
+  add({ parts, ids }: Touched, image: SliceImage): void {
+    this.#learnPolicy(image);
     for (const part of parts) part.isTouched = true;
     this.ids.isTouched ||= ids;
+  }
+
+  #learnPolicy({ dedupe }: SliceImage): void {
+    if (this.#hasPolicy) return;
+    this.#hasPolicy = true;
+    this.ids = { ...this.ids, reference: { ...this.ids.reference, policy: dedupe } };
   }
 }
 

@@ -1,12 +1,42 @@
 /**
  * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
  */
-import { SMALL_PARTS } from '../sim/fixed-scenarios.ts';
+import type { Scenario } from '../../simulation/scenario.ts';
+import { REWINDS_OVER_PARTS, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
+
+/** Some keep ids by another time, some keep none. */
+const PLANS_IN_TURN: Scenario['incidents'] = [1, 2, 3, 0].map((plan, index) => ({
+  atMs: 10_000 + 12_000 * index,
+  kind: 'change-plan',
+  plan,
+}));
 
 const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
 
-export const PART_MUTANTS: readonly Mutant[] = (
+const OF_ANOTHER_POLICY: Mutant = {
+  ...mutant(
+    'ids of another policy are listed as they are',
+    UNREADABLE,
+    'core/checkpoint/part-writer.ts',
+    'const isOtherPolicy = !isSamePolicy(open.ids.reference.policy, policy);',
+    'const isOtherPolicy = false;',
+  ),
+  scenario: { ...SMALL_PARTS, incidents: PLANS_IN_TURN },
+};
+
+const AFTER_A_REWIND: Mutant = {
+  ...mutant(
+    'a memory goes on over a rewind with runs that the base lacks',
+    UNREADABLE,
+    'core/checkpoint/restore.ts',
+    "if (known.timeline !== newest.timeline) return { kind: 'base' };",
+    '',
+  ),
+  scenario: REWINDS_OVER_PARTS,
+};
+
+const OF_SMALL_PARTS: readonly Mutant[] = (
   [
     mutant(
       'a part that deltas have touched stands for the new epoch as it is',
@@ -64,5 +94,25 @@ export const PART_MUTANTS: readonly Mutant[] = (
       'chainSince: since,',
       'chainSince: base === null ? head.chainSince : head.epoch + 1,',
     ),
+    mutant(
+      "a floor's cursor is that of the newest base that needs its deltas",
+      'what HEAD must keep is not kept|InvariantFault',
+      'core/checkpoint/transitions.ts',
+      'baseCursor: since === head.chainSince ? head.baseCursor : position,',
+      'baseCursor: base === null ? head.baseCursor : position,',
+    ),
+    mutant(
+      'what was replaced is forgotten at once',
+      'unreadable state|CorruptStateFault|what HEAD must keep is not kept',
+      'core/checkpoint/base-writer.ts',
+      '(each) => each.epoch > chainSince || divides',
+      '(each) => each.epoch > epoch || divides',
+    ),
   ] as const
 ).map((each) => ({ ...each, scenario: SMALL_PARTS }));
+
+export const PART_MUTANTS: readonly Mutant[] = [
+  ...OF_SMALL_PARTS,
+  OF_ANOTHER_POLICY,
+  AFTER_A_REWIND,
+];

@@ -236,6 +236,11 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         find: 'if (stored !== computed) {',
         replace: 'if (stored < 0) {',
       },
+      {
+        file: 'core/checkpoint/base-reader.ts',
+        find: 'found.length === byteLength && crc32c(found) === checksum',
+        replace: 'found.length === byteLength',
+      },
     ],
   },
   mutant(

@@ -292,3 +292,26 @@ export const SMALL_PARTS: Partial<Scenario> = {
   },
   incidents: [],
 };
+
+/** Small parts, several bases that need the same deltas, and blobs that are lost now and then while other environments are warm. */
+export const REWINDS_OVER_PARTS: Partial<Scenario> = {
+  ...SMALL,
+  environments: 3,
+  records: 200,
+  paceMs: 2_000,
+  tickEveryMs: 20_000,
+  trimsForFallback: true,
+  auditEvery: 1,
+  knobs: {
+    chainLengthMax: 5,
+    partBytesMax: 60,
+    partBytesMinToRewrite: 1,
+    runFanIn: 8,
+    unsavedAgeMsMax: 0,
+  },
+  incidents: [40_000, 80_000, 120_000, 160_000, 200_000, 240_000, 280_000].map((atMs) => ({
+    atMs,
+    kind: 'damage',
+    blobs: 2,
+  })),
+};
