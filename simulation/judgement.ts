@@ -116,8 +116,23 @@ export function freshMsMaxOf(scenario: Scenario): number {
   const { knobs, tickEveryMs, batchWindowMs } = scenario;
   const unsavedMs = knobs.unsavedAgeMsMax ?? DEFAULT_KNOBS.unsavedAgeMsMax;
   // A clock that was set back makes it twice as long at most.
-  return batchWindowMs + 2 * unsavedMs + 2 * tickEveryMs + INVOCATIONS_MS;
+  return batchWindowMs + 2 * unsavedMs + 2 * tickEveryMs + INVOCATIONS_MS + hangingMsMax(scenario);
 }
+
+/** A tick whose call was cut off before may wait for its answer, and those of all other slices with it. */
+function hangingMsMax({ callFaults, incidents, functionTimeoutMs }: Scenario): number {
+  const hangs =
+    incidents.some(({ kind }) => kind === 'partition') ||
+    callFaults.some(({ kind }) => HANGING.has(kind));
+  return hangs ? functionTimeoutMs : 0;
+}
+
+const HANGING: ReadonlySet<CallFaultKind> = new Set([
+  'slow',
+  'request-lost',
+  'answer-lost',
+  'applied-late',
+]);
 
 /** For a few invocations, of which some may lose their race. */
 const INVOCATIONS_MS = 30_000;
