@@ -51,7 +51,7 @@ export interface RunResult {
 type Replacement = Extract<Incident, { kind: 'mapping-replaced' }>;
 
 /** More than a restore of a long chain takes whose reads are throttled again and again; what goes in circles goes on past any bound. */
-const EVENTS_MAX = 500_000;
+const EVENTS_MAX = 150_000;
 const RETIREMENT_MS_MAX = 60_000;
 const LIVENESS_MS_MAX = 4 * 3_600_000;
 

@@ -2,7 +2,7 @@
  * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
  */
 import type { Scenario } from '../../simulation/scenario.ts';
-import { REWINDS_OVER_PARTS, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
+import { PARTS_AND_RETENTION, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 /** Some keep ids by another time, some keep none. */
@@ -14,6 +14,18 @@ const PLANS_IN_TURN: Scenario['incidents'] = [1, 2, 3, 0].map((plan, index) => (
 
 const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
 
+const OF_RETENTION: readonly Mutant[] = (
+  [
+    mutant(
+      'what was replaced is forgotten at once',
+      'unreadable state|CorruptStateFault|what HEAD must keep is not kept',
+      'core/checkpoint/base-writer.ts',
+      '(each) => each.epoch > chainSince || divides',
+      '(each) => each.epoch > epoch || divides',
+    ),
+  ] as const
+).map((each) => ({ ...each, scenario: PARTS_AND_RETENTION }));
+
 const OF_ANOTHER_POLICY: Mutant = {
   ...mutant(
     'ids of another policy are listed as they are',
@@ -23,17 +35,6 @@ const OF_ANOTHER_POLICY: Mutant = {
     'const isOtherPolicy = false;',
   ),
   scenario: { ...SMALL_PARTS, incidents: PLANS_IN_TURN },
-};
-
-const AFTER_A_REWIND: Mutant = {
-  ...mutant(
-    'a memory goes on over a rewind with runs that the base lacks',
-    UNREADABLE,
-    'core/checkpoint/restore.ts',
-    "if (known.timeline !== newest.timeline) return { kind: 'base' };",
-    '',
-  ),
-  scenario: REWINDS_OVER_PARTS,
 };
 
 const OF_SMALL_PARTS: readonly Mutant[] = (
@@ -94,25 +95,11 @@ const OF_SMALL_PARTS: readonly Mutant[] = (
       'chainSince: since,',
       'chainSince: base === null ? head.chainSince : head.epoch + 1,',
     ),
-    mutant(
-      "a floor's cursor is that of the newest base that needs its deltas",
-      'what HEAD must keep is not kept|InvariantFault',
-      'core/checkpoint/transitions.ts',
-      'baseCursor: since === head.chainSince ? head.baseCursor : position,',
-      'baseCursor: base === null ? head.baseCursor : position,',
-    ),
-    mutant(
-      'what was replaced is forgotten at once',
-      'unreadable state|CorruptStateFault|what HEAD must keep is not kept',
-      'core/checkpoint/base-writer.ts',
-      '(each) => each.epoch > chainSince || divides',
-      '(each) => each.epoch > epoch || divides',
-    ),
   ] as const
 ).map((each) => ({ ...each, scenario: SMALL_PARTS }));
 
 export const PART_MUTANTS: readonly Mutant[] = [
   ...OF_SMALL_PARTS,
+  ...OF_RETENTION,
   OF_ANOTHER_POLICY,
-  AFTER_A_REWIND,
 ];

@@ -8,7 +8,6 @@ import {
   GAP_IN_A_LOST_RACE,
   GAP_IN_PARTS,
   KILLERS_BEHIND_A_REPLAY,
-  KILLERS_BEHIND_THROWERS,
   RECOVERY_IN_STEPS,
   RECOVERY_WITHOUT_OWNER,
   REDRIVES_AND_AGAIN,
@@ -123,16 +122,6 @@ export const TASK_MUTANTS: readonly Mutant[] = [
       'if (folded > 0 && guard.chunkRecords !== null && !isCommitted) {',
     ),
     scenario: KILLERS_BEHIND_A_REPLAY,
-  },
-  {
-    ...mutant(
-      'a record that throws hides the deaths of one behind it',
-      'a record goes on killing|no end|stuck|no answer',
-      'core/task/fold-guard.ts',
-      'if (isSame && watch.note.attempts > 0) return;',
-      '',
-    ),
-    scenario: KILLERS_BEHIND_THROWERS,
   },
   {
     ...mutant(

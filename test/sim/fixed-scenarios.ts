@@ -148,22 +148,6 @@ export const KILLERS_BEHIND_A_REPLAY: Partial<Scenario> = {
   incidents: [],
 };
 
-/** A recovery has to fold at once records whose folding throws and, behind them, some that kill. */
-export const KILLERS_BEHIND_THROWERS: Partial<Scenario> = {
-  ...RECOVERY_WITHOUT_OWNER,
-  callFaults: [{ kind: 'crash', call: 'objects.create', rate: 0.3 }],
-  knobs: {
-    recoveryBacklogMsMax: 3_600_000,
-    recoveryLeaseMs: 5_000,
-    replayChunkRecords: 1_000,
-    unsavedAgeMsMax: 0,
-  },
-  harmful: [
-    ...[20, 25, 30].map((record) => ({ record, harm: 'throws' as const })),
-    ...[40, 60, 80].map((record) => ({ record, harm: 'kills' as const })),
-  ],
-};
-
 /** Records wait for a tick that saves them, and ticks are seldom; what they redrive kills. */
 export const REDRIVES_BEFORE_A_SAVE: Partial<Scenario> = {
   ...SMALL,
@@ -293,25 +277,12 @@ export const SMALL_PARTS: Partial<Scenario> = {
   incidents: [],
 };
 
-/** Small parts, several bases that need the same deltas, and blobs that are lost now and then while other environments are warm. */
-export const REWINDS_OVER_PARTS: Partial<Scenario> = {
-  ...SMALL,
-  environments: 3,
+/** The same for so long that retention deletes what parts replaced. */
+export const PARTS_AND_RETENTION: Partial<Scenario> = {
+  ...SMALL_PARTS,
   records: 200,
-  paceMs: 2_000,
-  tickEveryMs: 20_000,
+  paceMs: 1_500,
+  batchRecordsMax: 5,
   trimsForFallback: true,
-  auditEvery: 1,
-  knobs: {
-    chainLengthMax: 5,
-    partBytesMax: 60,
-    partBytesMinToRewrite: 1,
-    runFanIn: 8,
-    unsavedAgeMsMax: 0,
-  },
-  incidents: [40_000, 80_000, 120_000, 160_000, 200_000, 240_000, 280_000].map((atMs) => ({
-    atMs,
-    kind: 'damage',
-    blobs: 2,
-  })),
+  knobs: { ...SMALL_PARTS.knobs, chainLengthMax: 5, retentionGraceMs: 60_000 },
 };
