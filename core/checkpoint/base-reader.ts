@@ -11,9 +11,8 @@ import { isSamePolicy } from '../state/state-change.ts';
 import type { StoredView } from '../state/view-life.ts';
 import type { Base } from './base.ts';
 import { type BlobStores, readBlobRange } from './blobs.ts';
-import type { Delta } from './delta.ts';
-import type { PackedBytes } from './manifest.ts';
-import { chainSince } from './manifest.ts';
+import { assertLinked, type Delta } from './delta.ts';
+import { chainSince, type PackedBytes } from './manifest.ts';
 import { deltaOf, sameBlob } from './names.ts';
 import type { OpenParts } from './open-parts.ts';
 
@@ -99,21 +98,19 @@ async function readPacked(
 }
 
 /** The deltas begin where the oldest part stands, follow each other, and end with the base's own. */
-function assertWhole(base: Base, older: readonly Delta[]): void {
-  const since = chainSince(base.manifest);
-  if (since === base.epoch) return;
-  let before = older[0]?.predecessors.at(-1) ?? null;
+function assertWhole({ manifest, epoch, sliceId, reference }: Base, older: readonly Delta[]): void {
+  const since = chainSince(manifest);
+  if (since === epoch) return;
+  const before = older[0]?.predecessors.at(-1) ?? null;
+  assertLinked(before, older);
+  const last = older.at(-1);
   const isWhole =
     (before?.epoch ?? 0) <= since &&
-    older.every((delta) => {
-      const named = delta.predecessors.at(-1) ?? null;
-      const isNext = named === null ? before === null : before !== null && sameBlob(named, before);
-      before = { ...base.reference, ...delta, kind: 'delta' };
-      return isNext;
-    });
-  if (isWhole && before !== null && sameBlob(before, deltaOf(base.reference))) return;
+    last !== undefined &&
+    sameBlob({ ...last, kind: 'delta' }, deltaOf(reference));
+  if (isWhole) return;
   throw new CorruptStateFault(
-    `base ${base.epoch} of ${base.sliceId} needs the deltas after epoch ${since}, and they are not whole`,
+    `base ${epoch} of ${sliceId} needs the deltas after epoch ${since}, and they are not whole`,
   );
 }
 

@@ -12,7 +12,7 @@ import {
   packsOf,
   type ReplacedBlob,
 } from './manifest.ts';
-import { type BlobReference, sameBlob } from './names.ts';
+import { type BlobReference, blobKey, sameBlob } from './names.ts';
 import type { OpenParts, Touched } from './open-parts.ts';
 import { writeParts } from './part-writer.ts';
 import { type RunPorts, type RunsRequest, writeRuns } from './run-writer.ts';
@@ -61,20 +61,17 @@ function replacedBy(
   now: Pick<Manifest, 'parts' | 'ids' | 'runs'>,
   before: Manifest,
   epoch: number,
-  { collectBelow, floor, chainSince }: Head,
+  { sliceId, collectBelow, floor, chainSince }: Head,
 ): ReplacedBlob[] {
-  const listed = new Set([...packsOf(now), ...now.runs].map(nameOf));
-  const gone = [...packsOf(before), ...before.runs].filter((blob) => !listed.has(nameOf(blob)));
+  const keyOf = (blob: BlobReference) => blobKey(sliceId, blob);
+  const listed = new Set([...packsOf(now), ...now.runs].map(keyOf));
+  const gone = [...packsOf(before), ...before.runs].filter((blob) => !listed.has(keyOf(blob)));
   const all = [...before.replaced, ...gone.map((blob) => ({ blob, epoch }))];
   const divides = (limit: number, each: ReplacedBlob) =>
     each.blob.epoch < limit && each.epoch > limit;
   return all.filter(
     (each) => each.epoch > chainSince || divides(collectBelow, each) || divides(floor.epoch, each),
   );
-}
-
-function nameOf({ kind, timeline, epoch, nonce }: BlobReference): string {
-  return `${kind} ${timeline} ${epoch} ${nonce}`;
 }
 
 /** The base is written: what lies in it has its whole reference. */

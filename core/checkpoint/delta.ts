@@ -6,7 +6,13 @@ import type { ByteReader } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
-import { type BlobReference, decodeReferences, encodeReferences } from './names.ts';
+import {
+  type BlobName,
+  type BlobReference,
+  decodeReferences,
+  encodeReferences,
+  sameBlob,
+} from './names.ts';
 
 export interface DeltaHeader {
   readonly sliceId: string;
@@ -71,4 +77,19 @@ export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobR
     delta.nonce === reference.nonce;
   if (!isMeant) throw new CorruptStateFault(`${what} says that it is another one`);
   return delta;
+}
+
+/** Each delta names the one before it last: one that is left out would go unnoticed, as each carries totals. */
+export function assertLinked(after: BlobName | null, chain: readonly Delta[]): void {
+  let before = after;
+  for (const { sliceId, timeline, epoch, nonce, predecessors } of chain) {
+    const named = predecessors.at(-1) ?? null;
+    const isLinked = named === null ? before === null : before !== null && sameBlob(named, before);
+    if (!isLinked) {
+      throw new CorruptStateFault(
+        `delta ${epoch} of ${sliceId} follows epoch ${named?.epoch ?? 0}, but what is read before it is epoch ${before?.epoch ?? 0}`,
+      );
+    }
+    before = { kind: 'delta', timeline, epoch, nonce };
+  }
 }

@@ -11,23 +11,13 @@
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
-import { SliceImage } from '../state/slice-image.ts';
 import { type Base, decodeBase } from './base.ts';
-import { addBase } from './base-reader.ts';
 import { type BlobStores, blobNames, referenceOf } from './blobs.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
-import { chainSince, EMPTY_MANIFEST } from './manifest.ts';
+import { chainSince } from './manifest.ts';
 import { type BlobName, type BlobReference, blobKey, deltaOf } from './names.ts';
-import { OpenParts } from './open-parts.ts';
-import {
-  applyInOrder,
-  type Checkpoint,
-  emptyCheckpoint,
-  olderThan,
-  readDelta,
-  readQuarantined,
-} from './restore.ts';
+import { buildFrom, type Checkpoint, emptyCheckpoint, readDelta } from './restore.ts';
 
 /** An epoch that was read whole. */
 export interface SoundEpoch {
@@ -138,43 +128,30 @@ async function readEpoch(
     const delta = history[index] as BlobReference;
     if (deltas.get(blobKey(sliceId, delta))?.manifest === null) continue;
     const base = await openBase(sliceId, delta, stores);
-    const sound = base === null ? null : await readFrom(plan, base, history, candidate, stores);
+    const sound = base === null ? null : await readFrom(plan, base, sliceId, history, stores);
     if (sound !== null) return sound;
   }
   const first = history[0];
   const isFromTheStart =
     first !== undefined && deltas.get(blobKey(sliceId, first))?.predecessors.length === 0;
-  return isFromTheStart ? readFrom(plan, { sliceId }, history, candidate, stores) : null;
+  return isFromTheStart ? readFrom(plan, null, sliceId, history, stores) : null;
 }
 
-/** A candidate's epoch from a base on, or from the first epoch; null if something that it takes is damaged. */
+/** The epoch of the history's last delta from a base on (null: from the first epoch); null if something that it takes is damaged. */
 async function readFrom(
   plan: Plan,
-  from: Base | { readonly sliceId: string },
+  base: Base | null,
+  sliceId: string,
   history: readonly BlobReference[],
-  candidate: BlobReference,
   stores: BlobStores,
 ): Promise<SoundEpoch | null> {
-  const base = 'manifest' in from ? from : null;
-  const { sliceId } = from;
-  const image = new SliceImage(plan);
-  const parts = new OpenParts(image, 0);
+  const begin = base === null ? 0 : Math.min(chainSince(base.manifest) + 1, base.epoch);
+  const chain = history.filter(({ epoch }) => epoch >= begin);
   const read = (name: BlobReference) => readDelta(sliceId, name, stores);
   try {
-    const older = base === null ? [] : olderThan(base, history);
-    const after = history.filter(({ epoch }) => epoch > (base?.epoch ?? 0));
-    const deltas = await Promise.all([...older, ...after].map(read));
-    if (base !== null) await addBase(image, parts, base, deltas.slice(0, older.length), stores);
-    const baseCursor = image.progress.position;
-    const last = base === null ? null : deltaOf(base.reference);
-    const applied = applyInOrder(image, parts, last, deltas.slice(older.length));
-    const quarantined =
-      after.length === 0 ? await readQuarantined(plan, sliceId, candidate, stores) : applied;
-    const manifest = base?.manifest ?? EMPTY_MANIFEST;
-    const chainBegin = Math.min(chainSince(manifest) + 1, base?.epoch ?? 0);
-    const chain = history.filter(({ epoch }) => epoch >= chainBegin);
-    const checkpoint = { image, manifest, parts, chain, baseCursor, quarantined };
-    return { checkpoint, base: base?.reference ?? null, epoch: candidate.epoch };
+    const checkpoint = await buildFrom(plan, base, chain, read, stores);
+    const { epoch } = chain.at(-1) as BlobReference;
+    return { checkpoint, base: base?.reference ?? null, epoch };
   } catch (fault) {
     if (fault instanceof CorruptStateFault) return null;
     throw fault;

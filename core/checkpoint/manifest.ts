@@ -10,6 +10,7 @@
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
+import type { EntryBound } from '../state/entry-bound.ts';
 import {
   type DedupePolicy,
   decodeDedupePolicy,
@@ -49,12 +50,6 @@ export interface PackedBytes {
   readonly checksum: number;
 }
 
-/** Entries are ordered by window, then by key. */
-export interface PartBound {
-  readonly windowStartMs: number;
-  readonly key: Uint8Array;
-}
-
 /** The open entries of one view in one range of windows and keys, as they were at one epoch. */
 export interface PartReference {
   /** Index of the layout by which its entries are written: says which view they are of, in which of its lives. */
@@ -63,7 +58,7 @@ export interface PartReference {
    * Where its range begins; null: anywhere. It ends where the view's next part begins. The bytes may hold entries before it,
    * which another part stands for.
    */
-  readonly from: PartBound | null;
+  readonly from: EntryBound | null;
   /** The epoch that it stands for: deltas after it apply to its range. */
   readonly epoch: number;
   readonly entryCount: number;
@@ -106,13 +101,19 @@ export function chainSince({
   return parts.reduce((least, { epoch }) => Math.min(least, epoch), Math.min(ids.epoch, runsEpoch));
 }
 
+/** Parts and ids, as far as they say where their bytes are. */
+interface Pieces {
+  readonly parts: readonly Pick<PartReference, 'bytes'>[];
+  readonly ids: Pick<PartReference, 'bytes'>;
+}
+
 /** Bytes of all parts, ids included. */
-export function partBytesOf({ parts, ids }: Pick<Manifest, 'parts' | 'ids'>): number {
+export function partBytesOf({ parts, ids }: Pieces): number {
   return [...parts, ids].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
 }
 
 /** The packs that parts lie in, each once. */
-export function packsOf({ parts, ids }: Pick<Manifest, 'parts' | 'ids'>): BlobReference[] {
+export function packsOf({ parts, ids }: Pieces): BlobReference[] {
   const packs = new Map<string, BlobReference>();
   for (const { bytes } of [...parts, ids]) {
     if (bytes !== null) packs.set(`${bytes.pack.epoch}-${bytes.pack.nonce}`, bytes.pack);
@@ -223,14 +224,14 @@ function decodeContent(reader: ByteReader, packOf: (code: number) => BlobReferen
   return { epoch, entryCount, bytes };
 }
 
-function encodeBound(bound: PartBound | null, writer: ByteWriter): void {
+function encodeBound(bound: EntryBound | null, writer: ByteWriter): void {
   writer.u8(bound === null ? 0 : 1);
   if (bound === null) return;
   writer.signedVarint(bound.windowStartMs);
   writer.bytes(bound.key);
 }
 
-function decodeBound(reader: ByteReader): PartBound | null {
+function decodeBound(reader: ByteReader): EntryBound | null {
   if (!reader.flag()) return null;
   return { windowStartMs: reader.signedVarint(), key: reader.bytes().slice() };
 }

@@ -3,15 +3,15 @@
  * writes anew follows from manifest and chain, whichever environment commits.
  */
 import { assert } from '../assert.ts';
-import { compareBytes } from '../bytes.ts';
+import { compareBound, type EntryBound } from '../state/entry-bound.ts';
 import { viewOfLife } from '../state/part-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { isSameLife, type StoredView, type ViewLife } from '../state/view-life.ts';
-import type { IdsReference, Manifest, PackedBytes, PartBound } from './manifest.ts';
+import type { IdsReference, Manifest, PackedBytes } from './manifest.ts';
 
 export interface OpenPart {
-  readonly from: PartBound | null;
+  readonly from: EntryBound | null;
   readonly epoch: number;
   readonly entryCount: number;
   readonly bytes: PackedBytes | null;
@@ -135,12 +135,8 @@ function indexOf(parts: readonly OpenPart[], windowStartMs: number, key: Uint8Ar
   while (low < high) {
     const middle = (low + high + 1) >>> 1;
     const { from } = parts[middle] as OpenPart;
-    if (from !== null && compareBounds(from, windowStartMs, key) > 0) high = middle - 1;
+    if (from !== null && compareBound(from, windowStartMs, key) > 0) high = middle - 1;
     else low = middle;
   }
   return low;
-}
-
-function compareBounds(from: PartBound, windowStartMs: number, key: Uint8Array): number {
-  return from.windowStartMs - windowStartMs || compareBytes(from.key, key);
 }

@@ -16,7 +16,13 @@ import type { SliceState } from '../state/slice-state.ts';
 import { isSamePolicy, type WindowSource } from '../state/state-change.ts';
 import { PACK_OFFSET } from './base.ts';
 import { Layouts } from './layouts.ts';
-import type { IdsReference, Manifest, PackedBytes, PartReference } from './manifest.ts';
+import {
+  type IdsReference,
+  type Manifest,
+  type PackedBytes,
+  type PartReference,
+  partBytesOf,
+} from './manifest.ts';
 import type { BlobReference } from './names.ts';
 import type { OpenPart, OpenParts, Touched } from './open-parts.ts';
 
@@ -122,8 +128,7 @@ function inOrder(tasks: readonly RewriteTask[], loneUntil: number): RewriteTask[
 
 /** A round over all parts takes no more commits than a chain may be long. */
 function budgetOf({ views, ids }: OpenParts, knobs: Knobs): number {
-  let byteLength = ids.reference.bytes?.byteLength ?? 0;
-  for (const parts of views) for (const { bytes } of parts) byteLength += bytes?.byteLength ?? 0;
+  const byteLength = partBytesOf({ parts: views.flat(), ids: ids.reference });
   return Math.max(knobs.partBytesMinToRewrite, byteLength / knobs.chainLengthMax);
 }
 

@@ -12,7 +12,7 @@ import type { QuarantineEntry } from '../state/state-change.ts';
 import { type Base, decodeBase } from './base.ts';
 import { addBase } from './base-reader.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
-import { type Delta, decodeDelta } from './delta.ts';
+import { assertLinked, type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince, EMPTY_MANIFEST, type Manifest } from './manifest.ts';
 import { type BlobName, type BlobReference, deltaOf, sameBlob } from './names.ts';
@@ -73,33 +73,44 @@ export async function load(
     base === null ? null : readBlob(stores, sliceId, base),
   ]);
   const newest = decodeDelta(newestBytes, sliceId, delta);
+  const opened = base === null || baseBytes === null ? null : decodeBase(baseBytes, sliceId, base);
+  const chain = [...newest.predecessors, delta];
+  const read = async (name: BlobReference) =>
+    sameBlob(name, delta)
+      ? decodeDelta(newestBytes, sliceId, delta)
+      : readDelta(sliceId, name, stores);
+  return buildFrom(plan, opened, chain, read, stores);
+}
+
+/**
+ * The epoch of a chain's last delta, out of a base (null: the beginning) and the deltas of the chain that are needed beside it and
+ * after it. The chain may begin earlier.
+ */
+export async function buildFrom(
+  plan: Plan,
+  base: Base | null,
+  chain: readonly BlobReference[],
+  read: (delta: BlobReference) => Promise<Delta>,
+  stores: BlobStores,
+): Promise<Checkpoint> {
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
-  const chain = [...newest.predecessors, delta];
-  const opened = base === null || baseBytes === null ? null : decodeBase(baseBytes, sliceId, base);
-  const baseEpoch = base?.epoch ?? 0;
-  const missing = newest.predecessors.filter(({ epoch }) => epoch > baseEpoch);
-  const older = opened === null ? [] : olderThan(opened, chain);
-  const read = (name: BlobReference) =>
-    sameBlob(name, delta)
-      ? Promise.resolve(decodeDelta(newestBytes, sliceId, delta))
-      : readDelta(sliceId, name, stores);
-  const deltas = await Promise.all([...older, ...missing].map(read));
-  if (opened !== null) await addBase(image, parts, opened, deltas.slice(0, older.length), stores);
-  const manifest = opened?.manifest ?? EMPTY_MANIFEST;
+  const older = base === null ? [] : olderThan(base, chain);
+  const later = chain.filter(({ epoch }) => epoch > (base?.epoch ?? 0));
+  const deltas = await Promise.all([...older, ...later].map(read));
+  if (base !== null) await addBase(image, parts, base, deltas.slice(0, older.length), stores);
+  const manifest = base?.manifest ?? EMPTY_MANIFEST;
   const baseCursor = image.progress.position;
-  if (baseEpoch === delta.epoch) {
-    // The base holds what its own delta changed; only what that delta quarantined is still of interest.
-    const quarantined = quarantinedIn(plan, newest);
-    return { image, manifest, parts, chain, baseCursor, quarantined };
-  }
-  const after = base === null ? null : deltaOf(base);
-  const quarantined = applyInOrder(image, parts, after, [...deltas.slice(older.length), newest]);
+  const after = base === null ? null : deltaOf(base.reference);
+  const applied = applyInOrder(image, parts, after, deltas.slice(older.length));
+  // The base holds what its own delta changed; only what that delta quarantined is still of interest.
+  const quarantined =
+    later.length === 0 ? quarantinedIn(plan, await read(chain.at(-1) as BlobReference)) : applied;
   return { image, manifest, parts, chain, baseCursor, quarantined };
 }
 
 /** The deltas of a chain that a base needs beside its parts and runs. */
-export function olderThan(base: Base, chain: readonly BlobReference[]): readonly BlobReference[] {
+function olderThan(base: Base, chain: readonly BlobReference[]): readonly BlobReference[] {
   const since = chainSince(base.manifest);
   return chain.filter(({ epoch }) => epoch > since && epoch <= base.epoch);
 }
@@ -135,7 +146,7 @@ export async function advance(
 }
 
 /** Applies deltas to an image at `after`; what the last one quarantined. */
-export function applyInOrder(
+function applyInOrder(
   image: SliceImage,
   parts: OpenParts,
   after: BlobName | null,
@@ -152,34 +163,9 @@ export function applyInOrder(
   return quarantined;
 }
 
-/** Each delta names the one before it last: one that is left out would go unnoticed, as each carries totals. */
-function assertLinked(after: BlobName | null, chain: readonly Delta[]): void {
-  let before = after;
-  for (const { sliceId, timeline, epoch, nonce, predecessors } of chain) {
-    const named = predecessors.at(-1) ?? null;
-    const isLinked = named === null ? before === null : before !== null && sameBlob(named, before);
-    if (!isLinked) {
-      throw new CorruptStateFault(
-        `delta ${epoch} of ${sliceId} follows epoch ${named?.epoch ?? 0}, but what is read before it is epoch ${before?.epoch ?? 0}`,
-      );
-    }
-    before = { kind: 'delta', timeline, epoch, nonce };
-  }
-}
-
 /** What a delta quarantined, where the base that was written with it holds all else. */
 function quarantinedIn(plan: Plan, delta: Delta): QuarantineEntry[] {
   return applyDelta(new SliceImage(plan), delta);
-}
-
-/** As `quarantinedIn`, of a delta that is not read yet. */
-export async function readQuarantined(
-  plan: Plan,
-  sliceId: string,
-  delta: BlobReference,
-  stores: BlobStores,
-): Promise<QuarantineEntry[]> {
-  return quarantinedIn(plan, await readDelta(sliceId, delta, stores));
 }
 
 /** Advances an image by the delta that follows it; what that quarantined. `parts` takes note of what it says of their ranges. */

@@ -14,7 +14,7 @@ import { CorruptStateFault } from '../faults.ts';
 import { RUN_BLOCK_BYTES } from '../limits.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import { mergeClosedEntries } from '../state/closed-entries.ts';
-import { layoutOf, Relayout } from '../state/column-layout.ts';
+import { storedLayout } from '../state/column-layout.ts';
 import {
   decodeStoredView,
   encodeStoredView,
@@ -209,13 +209,10 @@ function rewriterOf(
   stored: StoredView | undefined,
   { view, life }: LivingView,
 ): (entries: ClosedEntry[]) => ClosedEntry[] {
-  const layout = stored === undefined ? null : layoutOf(stored, view, life);
-  if (layout === null) return (entries) => entries;
-  const relayout = new Relayout(view);
+  const layout = stored === undefined ? null : storedLayout(stored, view, life);
+  if (layout === null || layout.columns === null) return (entries) => entries;
   return (entries) =>
-    entries.map((entry) => {
-      return { ...entry, accumulators: relayout.apply(entry.accumulators, layout) };
-    });
+    entries.map((entry) => ({ ...entry, accumulators: layout.own(entry.accumulators) }));
 }
 
 /** The block that the first key at or after `from` may be in, out of those of one view: entries of one key can span blocks. */

@@ -11,7 +11,7 @@ import { type ColumnLayout, type LaidColumn, ViewTable } from './view-table.ts';
  * Where the stored columns go in `view`; null where entries are laid out as the view has them. A stored column counts only
  * if it is of the same life as the view's.
  */
-export function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): ColumnLayout | null {
+function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): ColumnLayout | null {
   const layout = stored.columns.map((column): LaidColumn => {
     const target = view.columns.findIndex((own, index) => {
       return columnId(own) === columnId(column) && isSameColumnLife(life.columns[index], column);
@@ -24,6 +24,21 @@ export function layoutOf(stored: StoredView, view: ViewPlan, life: ViewLife): Co
   const isAsIs =
     layout.length === view.columns.length && layout.every(({ target }, index) => target === index);
   return isAsIs ? null : layout;
+}
+
+/** How stored entries of a view become the view's own. */
+export interface StoredLayout {
+  /** See `layoutOf`. */
+  readonly columns: ColumnLayout | null;
+  /** Accumulators as the view has them: these very bytes where that is how they are stored. */
+  readonly own: (accumulators: Uint8Array) => Uint8Array;
+}
+
+export function storedLayout(stored: StoredView, view: ViewPlan, life: ViewLife): StoredLayout {
+  const columns = layoutOf(stored, view, life);
+  if (columns === null) return { columns, own: (accumulators) => accumulators };
+  const relayout = new Relayout(view);
+  return { columns, own: (accumulators) => relayout.apply(accumulators, columns) };
 }
 
 /** Rewrites accumulators one by one. */

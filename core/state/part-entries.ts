@@ -6,14 +6,14 @@
  *   part (epoch 3) ── delta 4 ── delta 5 ── delta 6 = base        of each entry, the newest of these counts
  *   part (epoch 5) ── ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ delta 6 = base        deltas up to 5 say nothing new of this part's range
  */
-import { ByteReader, type ByteWriter, compareBytes } from '../bytes.ts';
+import { ByteReader, type ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
-import { layoutOf, Relayout } from './column-layout.ts';
+import { type StoredLayout, storedLayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';
+import { compareBound, type EntryBound } from './entry-bound.ts';
 import { LEDGER_VIEW } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
-import type { EntryBound } from './slice-state.ts';
 import {
   decodeChange,
   decodeWindow,
@@ -23,7 +23,7 @@ import {
   type WindowSource,
 } from './state-change.ts';
 import { isSameLife, type StoredView } from './view-life.ts';
-import { type ColumnLayout, putOpen, type ViewTable } from './view-table.ts';
+import { putOpen, type ViewTable } from './view-table.ts';
 
 /** A part's bytes: its entries by window, then by key. `windows` ascend, and so do the ordinals of each by key. */
 export function encodePart(windows: readonly WindowSource[], writer: ByteWriter): void {
@@ -51,9 +51,9 @@ export function addPart(
       const isIn =
         target !== null &&
         isOpen(image, target.view, windowStartMs) &&
-        (from === null || !isBefore(windowStartMs, key, from));
+        (from === null || compareBound(from, windowStartMs, key) <= 0);
       if (!isIn) ahead.bytes();
-      else putOpen(target.table, windowStartMs, key, ahead, target.layout);
+      else putOpen(target.table, windowStartMs, key, ahead, target.layout.columns);
     });
   }
   reader.end();
@@ -94,7 +94,7 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
       if (section !== 'open') {
         const stored = ahead.bytes();
         if (covered.hasClosed) return;
-        const accumulators = layout === null ? stored.slice() : target.rewrite(stored, layout);
+        const accumulators = layout.own(stored).slice();
         image.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators });
       } else if (!isOpen(image, view, windowStartMs)) {
         ahead.bytes();
@@ -105,7 +105,7 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
             `a part of view '${table.view.name}' lacks an entry that a delta before it has`,
           );
         }
-      } else putOpen(table, windowStartMs, key, ahead, layout);
+      } else putOpen(table, windowStartMs, key, ahead, layout.columns);
     },
     dedupe: (policy, ids) => {
       if (covered.hasIds) {
@@ -137,8 +137,7 @@ export function viewOfLife(image: SliceImage, stored: StoredView): number {
 interface Target {
   readonly view: number;
   readonly table: ViewTable;
-  readonly layout: ColumnLayout | null;
-  readonly rewrite: (accumulators: Uint8Array, layout: ColumnLayout) => Uint8Array;
+  readonly layout: StoredLayout;
 }
 
 function targetOf(image: SliceImage, stored: StoredView): Target | null {
@@ -146,15 +145,7 @@ function targetOf(image: SliceImage, stored: StoredView): Target | null {
   const table = image.tables[view];
   const life = image.lives[view];
   if (table === undefined || life === null || life === undefined) return null;
-  const layout = layoutOf(stored, table.view, life);
-  const relayout = layout === null ? null : new Relayout(table.view);
-  const rewrite = (accumulators: Uint8Array, by: ColumnLayout) =>
-    (relayout as Relayout).apply(accumulators, by);
-  return { view, table, layout, rewrite };
-}
-
-function isBefore(windowStartMs: number, key: Uint8Array, bound: EntryBound): boolean {
-  return (windowStartMs - bound.windowStartMs || compareBytes(key, bound.key)) < 0;
+  return { view, table, layout: storedLayout(stored, table.view, life) };
 }
 
 function isOpen(image: SliceImage, view: number, windowStartMs: number): boolean {

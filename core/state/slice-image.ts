@@ -14,7 +14,7 @@ import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
-import { layoutOf, Relayout } from './column-layout.ts';
+import { Relayout, type StoredLayout, storedLayout } from './column-layout.ts';
 import { DedupeIds } from './dedupe-ids.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
@@ -39,7 +39,7 @@ import {
   type StoredView,
   type ViewLife,
 } from './view-life.ts';
-import { type ColumnLayout, putOpen, ViewTable } from './view-table.ts';
+import { putOpen, ViewTable } from './view-table.ts';
 
 /** Which plan and epoch a change is of. */
 interface ChangeOrigin {
@@ -59,9 +59,7 @@ const OWN_PLAN: ChangeOrigin = { foreign: false, epoch: 0 };
 /** Where the entries of a stored view go. */
 interface StoredTarget {
   readonly view: number;
-  /** Null where they are laid out as the view has them. */
-  readonly layout: ColumnLayout | null;
-  readonly rewrite: (accumulators: Uint8Array, layout: ColumnLayout) => Uint8Array;
+  readonly layout: StoredLayout;
 }
 
 export class SliceImage {
@@ -139,11 +137,10 @@ export class SliceImage {
         const { view, layout } = target;
         if (section === 'open') {
           observer?.noteEntry(view, windowStartMs, key);
-          putOpen(this.tables[view] as ViewTable, windowStartMs, key, ahead, layout);
+          putOpen(this.tables[view] as ViewTable, windowStartMs, key, ahead, layout.columns);
         } else {
-          const accumulators = ahead.bytes();
-          const own = layout === null ? accumulators.slice() : target.rewrite(accumulators, layout);
-          this.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators: own });
+          const accumulators = layout.own(ahead.bytes()).slice();
+          this.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators });
           if (section === 'closed') closedCount++;
         }
       },
@@ -291,13 +288,7 @@ export class SliceImage {
     if (goesOn) this.#emptyColumns(index, known, columns, epoch);
     const life = { since: from.since, ordinal: from.ordinal, columns };
     this.lives[index] = life;
-    const layout = layoutOf(from, view, life);
-    const relayout = layout === null ? null : new Relayout(view);
-    return {
-      view: index,
-      layout,
-      rewrite: (accumulators, by) => (relayout as Relayout).apply(accumulators, by),
-    };
+    return { view: index, layout: storedLayout(from, view, life) };
   }
 
   /** What the image lacks must begin with the change: otherwise the image has not seen all of it. */

@@ -13,6 +13,7 @@ import type { Position } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
 import { DedupeIds } from './dedupe-ids.ts';
+import type { EntryBound } from './entry-bound.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
 import { type LedgerRecord, ledgerEntryKeys } from './quarantine-ledger.ts';
@@ -31,12 +32,6 @@ import {
 import { Uncommitted } from './uncommitted.ts';
 import { type StoredView, storedView, type ViewLife } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
-
-/** Where in the order of windows and keys. */
-export interface EntryBound {
-  readonly windowStartMs: number;
-  readonly key: Uint8Array;
-}
 
 export type RedriveResult =
   | { readonly outcome: 'redriven' }

@@ -84,9 +84,9 @@ const OF_SMALL_PARTS: readonly Mutant[] = (
     mutant(
       'the range of a part is told by its window alone',
       UNREADABLE,
-      'core/checkpoint/open-parts.ts',
-      'return from.windowStartMs - windowStartMs || compareBytes(from.key, key);',
-      'return from.windowStartMs - windowStartMs;',
+      'core/state/entry-bound.ts',
+      'return bound.windowStartMs - windowStartMs || compareBytes(bound.key, key);',
+      'return bound.windowStartMs - windowStartMs;',
     ),
     mutant(
       'the floor keeps the deltas after its base only',
