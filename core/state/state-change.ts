@@ -2,9 +2,8 @@
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
  *   position · watermark · newest time · high mark · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
- *   views · entries of
- *   each view · dedupe · quarantined
- *   view: name, hash, life, columns     entries: open, closed, late     dedupe: field and within, ids
+ *   views · open and closed entries of each view · late partials of each view · dedupe · quarantined
+ *   view: name, hash, life, columns     dedupe: field and within, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend. In a base entries
  * ascend by key, so the same state has the same bytes, however it came about; in a delta they stand as they were touched.
@@ -146,12 +145,11 @@ export function encodeChange(source: ChangeSource, writer: ByteWriter, order: En
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
   for (const { view, life } of source.views) encodeStoredView(storedView(view, life), writer);
-  for (const { open, closed, late } of source.views) {
-    for (const windows of [open, closed, late]) {
-      writer.varint(windows.length);
-      for (const window of windows) encodeWindow(window, writer, order);
-    }
+  for (const { open, closed } of source.views) {
+    encodeWindows(open, writer, order);
+    encodeWindows(closed, writer, order);
   }
+  for (const { late } of source.views) encodeWindows(late, writer, order);
   encodeDedupe(source, writer);
   writer.varint(source.quarantined.length);
   for (const record of source.quarantined) encodeQuarantined(record, writer);
@@ -161,16 +159,19 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   visitor.progress(decodeProgress(reader));
   const stored = Array.from({ length: reader.varint() }, () => decodeStoredView(reader));
   visitor.views(stored);
-  for (const view of stored.keys()) {
-    for (const section of ['open', 'closed', 'late'] as const) {
-      const windowCount = reader.varint();
-      for (let window = 0; window < windowCount; window++) {
-        decodeWindow(reader, (startMs, key, ahead) => {
-          visitor.entry(view, section, startMs, key, ahead);
-        });
-      }
+  const visit = (view: number, section: EntrySection) => {
+    const windowCount = reader.varint();
+    for (let window = 0; window < windowCount; window++) {
+      decodeWindow(reader, (startMs, key, ahead) => {
+        visitor.entry(view, section, startMs, key, ahead);
+      });
     }
+  };
+  for (const view of stored.keys()) {
+    visit(view, 'open');
+    visit(view, 'closed');
   }
+  for (const view of stored.keys()) visit(view, 'late');
   visitor.dedupe(decodeDedupePolicy(reader), reader);
   const quarantinedCount = reader.varint();
   for (let index = 0; index < quarantinedCount; index++) {
@@ -234,6 +235,15 @@ function decodeProgress(reader: ByteReader): FoldProgress {
     partlyDropped: reader.varint(),
     pastDedupe: reader.varint(),
   };
+}
+
+function encodeWindows(
+  windows: readonly WindowSource[],
+  writer: ByteWriter,
+  order: EntryOrder,
+): void {
+  writer.varint(windows.length);
+  for (const window of windows) encodeWindow(window, writer, order);
 }
 
 export function encodeWindow(window: WindowSource, writer: ByteWriter, order: EntryOrder): void {
