@@ -21,7 +21,7 @@ export async function collect(
   if (collectBelow === 0) return;
   const kept = new KeptBlobs(manifest, collectBelow);
   await collectFrom(stores.items, ['delta'], head, kept, from);
-  await collectFrom(stores.objects, ['delta', 'base', 'run'], head, kept, from);
+  await collectFrom(stores.objects, ['delta', 'merged', 'base', 'run'], head, kept, from);
   const replaced = manifest.replaced
     .filter(({ blob, epoch }) => epoch <= collectBelow && blob.epoch < from)
     .map(({ blob }) => blobKey(sliceId, blob));

@@ -13,12 +13,12 @@ import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { type WrittenBase, writeBase } from './base-writer.ts';
 import { type BlobStores, writeBlob } from './blobs.ts';
+import { type ChainLink, cutChain, linkTo } from './chain.ts';
 import { decideCompaction } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
 import { type Head, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import { chainSince, type Manifest, partBytesOf } from './manifest.ts';
-import type { BlobReference } from './names.ts';
 import type { OpenParts, Touched } from './open-parts.ts';
 import { committing, type NewBase } from './transitions.ts';
 
@@ -36,7 +36,7 @@ export interface CommitBasis {
   readonly state: SliceState;
   readonly manifest: Manifest;
   readonly parts: OpenParts;
-  readonly chain: readonly BlobReference[];
+  readonly chain: readonly ChainLink[];
   /** Arrival time of the record at the memory's position, and whether it was read to close a gap. */
   readonly arrivalMs: number;
   readonly closesGap: boolean;
@@ -68,7 +68,7 @@ export type CommitOutcome =
       readonly outcome: 'applied';
       readonly head: Head;
       readonly manifest: Manifest;
-      readonly chain: readonly BlobReference[];
+      readonly chain: readonly ChainLink[];
       /** What the delta touched. */
       readonly touched: Touched;
       readonly compacted: boolean;
@@ -81,9 +81,6 @@ interface EpochName {
   readonly epoch: number;
   readonly nonce: string;
 }
-
-/** Deltas before the newest base that a delta still names, so that memories there need not restore. */
-const PREDECESSORS_BEFORE_BASE = 16;
 
 /** Writes epoch + 1. What the state has folded is neither committed nor undone: that is up to the outcome. */
 export async function commit(
@@ -114,6 +111,7 @@ export async function commit(
   const decision = decideCompaction(facts, ports.knobs);
   const written = decision === 'delta' ? null : await writeBase({ ...basis, name, touched }, ports);
   const planOrdinal = request.planOrdinal ?? head.planOrdinal;
+  const predecessors = cutChain(chain, head);
   const bytes = encodeDelta(
     {
       ...name,
@@ -121,7 +119,8 @@ export async function commit(
       generation: head.generation,
       planOrdinal,
       planHash: plan.hash,
-      predecessors: predecessorsOf(head, chain),
+      predecessors,
+      base: written?.base ?? head.base,
       manifest: written?.manifest ?? null,
       requestsDone: request.requestsDone ?? [],
     },
@@ -135,7 +134,7 @@ export async function commit(
     closesGap,
     entryCount: state.entryCount,
     delta,
-    chain: [...chain, delta],
+    chain: [...chain, linkTo(chain, delta)],
     base: written === null ? null : newBase(written),
     switchTo: switches ? { planOrdinal, planHash: plan.hash } : null,
     nowMs,
@@ -148,7 +147,7 @@ export async function commit(
     outcome: 'applied',
     head: next,
     manifest: written?.manifest ?? basis.manifest,
-    chain: [...predecessorsOf(head, chain), delta],
+    chain: [...predecessors, linkTo(chain, delta)],
     touched,
     compacted: written !== null,
     observed: {
@@ -166,15 +165,4 @@ function newBase({ base, manifest }: WrittenBase): NewBase {
     chainSince: chainSince(manifest),
     partBytes: partBytesOf(manifest),
   };
-}
-
-/** Where the chain is cut: behind the deltas that the newest base needs, but for a few. */
-export function predecessorsOf(
-  head: Pick<Head, 'chainSince' | 'collectBelow'>,
-  chain: readonly BlobReference[],
-): readonly BlobReference[] {
-  const first = chain.findIndex(({ epoch }) => epoch > head.chainSince);
-  const after = first < 0 ? chain.length : first;
-  const kept = chain.slice(Math.max(0, after - PREDECESSORS_BEFORE_BASE));
-  return kept.filter(({ epoch }) => epoch >= head.collectBelow);
 }

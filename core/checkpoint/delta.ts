@@ -1,16 +1,17 @@
 /**
- * A delta: the changes of one epoch since the one before, with the names of its predecessors, so that a reader gets the
- * whole chain in two hops. The delta of an epoch that has a base carries that base's manifest too.
+ * A delta: the changes of one epoch since the one before, with the names of base and chain, so that a reader gets all that it
+ * needs in two hops. The delta of an epoch that has a base carries that base's manifest too.
  */
 import type { ByteReader } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
+import { type ChainLink, decodeChain, encodeChain } from './chain.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
 import {
   type BlobName,
   type BlobReference,
-  decodeReferences,
-  encodeReferences,
+  decodeOptional,
+  encodeOptional,
   sameBlob,
 } from './names.ts';
 
@@ -22,8 +23,10 @@ export interface DeltaHeader {
   readonly generation: number;
   readonly planOrdinal: number;
   readonly planHash: string;
-  /** The deltas before this one, ascending, back to the newest base's and a few beyond it. */
-  readonly predecessors: readonly BlobReference[];
+  /** The chain before this one: what a restore needs beside the base, and the deltas of a few epochs more. */
+  readonly predecessors: readonly ChainLink[];
+  /** The newest, that of this epoch included; null if there is none. */
+  readonly base: BlobReference | null;
   /** Of the base that was written with this delta, otherwise null. */
   readonly manifest: Manifest | null;
   /** Inbox requests that this epoch has done. */
@@ -39,7 +42,8 @@ export function encodeDelta(header: DeltaHeader, change: Uint8Array): Uint8Array
     writer.varint(header.generation);
     writer.varint(header.planOrdinal);
     writer.string(header.planHash);
-    encodeReferences(header.predecessors, writer);
+    encodeChain(header.predecessors, writer);
+    encodeOptional(header.base, writer);
     writer.u8(header.manifest === null ? 0 : 1);
     if (header.manifest !== null) encodeManifest(header.manifest, writer);
     writer.varint(header.requestsDone.length);
@@ -65,7 +69,8 @@ export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobR
     generation: reader.varint(),
     planOrdinal: reader.varint(),
     planHash: reader.string(),
-    predecessors: decodeReferences(reader),
+    predecessors: decodeChain(reader),
+    base: decodeOptional(reader),
     manifest: reader.flag() ? decodeManifest(reader) : null,
     requestsDone: Array.from({ length: reader.varint() }, () => reader.string()),
     change: reader,

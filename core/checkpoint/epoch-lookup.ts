@@ -13,9 +13,10 @@ import {
   referenceOf,
   storeOf,
 } from './blobs.ts';
+import { deltasOf } from './chain.ts';
 import { type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
-import { type BlobName, type BlobReference, blobKey, deltaOf, sameBlob } from './names.ts';
+import { type BlobName, type BlobReference, blobKey } from './names.ts';
 import type { EpochReference } from './restore.ts';
 
 type IsMeant = (name: BlobName) => boolean;
@@ -37,11 +38,10 @@ export async function findEpoch(
     (await findStored(sliceId, epoch, isMeant, stores));
   if (reference === null) return null;
   const delta = await readDelta(sliceId, reference, stores);
-  const base = delta === null ? null : await findBase(head, delta, reference, stores);
-  return base === null ? null : { sliceId, base: base.reference, delta: reference };
+  return delta === null ? null : { sliceId, base: delta.base, delta: reference };
 }
 
-/** HEAD's delta names those before it, back to the newest base. */
+/** HEAD's delta names those of the epochs before it. */
 async function findInChain(
   { sliceId, delta }: Head,
   epoch: number,
@@ -49,7 +49,10 @@ async function findInChain(
   stores: BlobStores,
 ): Promise<BlobReference | null> {
   const newest = delta === null ? null : await readDelta(sliceId, delta, stores);
-  return newest?.predecessors.find((each) => each.epoch === epoch && isMeant(each)) ?? null;
+  return (
+    deltasOf(newest?.predecessors ?? []).find((each) => each.epoch === epoch && isMeant(each)) ??
+    null
+  );
 }
 
 async function findStored(
@@ -67,32 +70,6 @@ async function findStored(
     }
   }
   return null;
-}
-
-/** The newest base of the delta's chain; `reference: null` where the chain goes back to the first epoch without one. */
-async function findBase(
-  head: Head,
-  { predecessors, manifest }: Delta,
-  reference: BlobReference,
-  stores: BlobStores,
-): Promise<{ reference: BlobReference | null } | null> {
-  const { sliceId } = head;
-  const chain: BlobReference[] = [...predecessors, reference];
-  const isOfChain = (base: BlobName) => chain.some((delta) => sameBlob(delta, deltaOf(base)));
-  if (head.base !== null && isOfChain(head.base)) return { reference: head.base };
-  let newest: BlobName | null = manifest === null ? null : { ...reference, kind: 'base' };
-  if (newest === null) {
-    for await (const name of blobNames(stores.objects, sliceId, 'base')) {
-      if (isOfChain(name) && name.epoch > (newest?.epoch ?? 0)) newest = name;
-    }
-  }
-  if (newest === null) {
-    // Not by its number: a slice that went back to its beginning has a later one.
-    const first = await readDelta(sliceId, chain[0] as BlobReference, stores);
-    return first?.predecessors.length === 0 ? { reference: null } : null;
-  }
-  const bytes = await stores.objects.read(blobKey(sliceId, newest));
-  return bytes === null ? null : { reference: referenceOf(newest, 'object', bytes) };
 }
 
 async function readDelta(

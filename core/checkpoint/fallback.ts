@@ -13,6 +13,7 @@ import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { type Base, decodeBase } from './base.ts';
 import { type BlobStores, blobNames, referenceOf } from './blobs.ts';
+import { type ChainLink, linkTo } from './chain.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince } from './manifest.ts';
@@ -117,13 +118,14 @@ async function readEpoch(
   deltas: ReadonlyMap<string, Known>,
   stores: BlobStores,
 ): Promise<SoundEpoch | null> {
-  const history: BlobReference[] = [];
+  const history: ChainLink[] = [];
   for (let at: BlobReference | null = candidate; at !== null; ) {
     const known = deltas.get(blobKey(sliceId, at));
     if (known === undefined) break;
-    history.unshift(at);
+    history.push(linkTo(known.predecessors, at));
     at = known.predecessors.at(-1) ?? null;
   }
+  history.reverse();
   for (let index = history.length - 1; index >= 0; index--) {
     const delta = history[index] as BlobReference;
     if (deltas.get(blobKey(sliceId, delta))?.manifest === null) continue;
@@ -142,7 +144,7 @@ async function readFrom(
   plan: Plan,
   base: Base | null,
   sliceId: string,
-  history: readonly BlobReference[],
+  history: readonly ChainLink[],
   stores: BlobStores,
 ): Promise<SoundEpoch | null> {
   const begin = base === null ? 0 : Math.min(chainSince(base.manifest) + 1, base.epoch);

@@ -8,7 +8,7 @@ import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { Codes } from '../codes.ts';
 
-export type BlobKind = 'delta' | 'base' | 'run';
+export type BlobKind = 'delta' | 'merged' | 'base' | 'run';
 
 /** Where a blob is kept: small deltas as items, all else as objects. */
 export type BlobPlace = 'item' | 'object';
@@ -52,7 +52,7 @@ export function epochMark(
 /** The name behind a key of the slice; null for a key that `blobKey` does not make. */
 export function parseBlobKey(sliceId: string, key: string): BlobName | null {
   if (!key.startsWith(`${sliceId}/`)) return null;
-  const match = /^(delta|base|run)\/(\d{12})-(\d{12})-([0-9a-f]{16})$/.exec(
+  const match = /^(delta|merged|base|run)\/(\d{12})-(\d{12})-([0-9a-f]{16})$/.exec(
     key.slice(sliceId.length + 1),
   );
   if (match === null) return null;
@@ -78,7 +78,12 @@ export function sameBlob(a: BlobName, b: BlobName): boolean {
   );
 }
 
-export const KIND_CODES = new Codes<BlobKind>("a blob's kind", { delta: 0, base: 1, run: 2 });
+export const KIND_CODES = new Codes<BlobKind>("a blob's kind", {
+  delta: 0,
+  base: 1,
+  run: 2,
+  merged: 3,
+});
 export const PLACE_CODES = new Codes<BlobPlace>("a blob's place", { item: 0, object: 1 });
 
 // About 21 bytes: a delta names its whole chain.

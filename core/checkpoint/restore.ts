@@ -12,6 +12,7 @@ import type { QuarantineEntry } from '../state/state-change.ts';
 import { type Base, decodeBase } from './base.ts';
 import { addBase } from './base-reader.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
+import { type ChainLink, deltasOf, linksAfter, linkTo } from './chain.ts';
 import { assertLinked, type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince, EMPTY_MANIFEST, type Manifest } from './manifest.ts';
@@ -24,8 +25,8 @@ export interface Checkpoint {
   /** Of the newest base at or before the image. */
   readonly manifest: Manifest;
   readonly parts: OpenParts;
-  /** The deltas that the next one names, the newest last. */
-  readonly chain: readonly BlobReference[];
+  /** What the next delta names, the newest delta last. */
+  readonly chain: readonly ChainLink[];
   /** Where that base stands; START without one. */
   readonly baseCursor: Position;
   /** What the newest delta quarantined: its index entries may not be written yet. */
@@ -41,14 +42,17 @@ export type Route =
 export function decideRoute(
   known: BlobReference | null,
   newest: BlobReference | null,
-  predecessors: readonly BlobReference[],
+  predecessors: readonly ChainLink[],
 ): Route {
   if (known === null || newest === null) return { kind: 'base' };
   if (sameBlob(known, newest)) return { kind: 'current' };
   // After a rewind HEAD's base may be older than the one whose runs and parts the memory goes by.
   if (known.timeline !== newest.timeline) return { kind: 'base' };
   const after = predecessors.findIndex((reference) => sameBlob(reference, known));
-  return after < 0 ? { kind: 'base' } : { kind: 'deltas', after };
+  const isWhole = predecessors.every((link, index) => {
+    return index <= after || link.after === predecessors[index - 1]?.epoch;
+  });
+  return after < 0 || !isWhole ? { kind: 'base' } : { kind: 'deltas', after };
 }
 
 /** Builds the image of `head` from the store alone. */
@@ -74,7 +78,7 @@ export async function load(
   ]);
   const newest = decodeDelta(newestBytes, sliceId, delta);
   const opened = base === null || baseBytes === null ? null : decodeBase(baseBytes, sliceId, base);
-  const chain = [...newest.predecessors, delta];
+  const chain = [...newest.predecessors, linkTo(newest.predecessors, delta)];
   const read = async (name: BlobReference) =>
     sameBlob(name, delta)
       ? decodeDelta(newestBytes, sliceId, delta)
@@ -89,14 +93,18 @@ export async function load(
 export async function buildFrom(
   plan: Plan,
   base: Base | null,
-  chain: readonly BlobReference[],
+  chain: readonly ChainLink[],
   read: (delta: BlobReference) => Promise<Delta>,
   stores: BlobStores,
 ): Promise<Checkpoint> {
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
-  const older = base === null ? [] : olderThan(base, chain);
-  const later = chain.filter(({ epoch }) => epoch > (base?.epoch ?? 0));
+  const links = linksAfter(chain, base === null ? 0 : chainSince(base.manifest));
+  if (links === null) {
+    throw new CorruptStateFault(`the chain to epoch ${chain.at(-1)?.epoch} is not whole`);
+  }
+  const older = links.filter(({ epoch }) => epoch <= (base?.epoch ?? 0));
+  const later = links.filter(({ epoch }) => epoch > (base?.epoch ?? 0));
   const deltas = await Promise.all([...older, ...later].map(read));
   if (base !== null) await addBase(image, parts, base, deltas.slice(0, older.length), stores);
   const manifest = base?.manifest ?? EMPTY_MANIFEST;
@@ -107,12 +115,6 @@ export async function buildFrom(
   const quarantined =
     later.length === 0 ? quarantinedIn(plan, await read(chain.at(-1) as BlobReference)) : applied;
   return { image, manifest, parts, chain, baseCursor, quarantined };
-}
-
-/** The deltas of a chain that a base needs beside its parts and runs. */
-function olderThan(base: Base, chain: readonly BlobReference[]): readonly BlobReference[] {
-  const since = chainSince(base.manifest);
-  return chain.filter(({ epoch }) => epoch > since && epoch <= base.epoch);
 }
 
 /** Brings a checkpoint forward to `head`. The checkpoint is of no more use if this throws. */
@@ -127,7 +129,7 @@ export async function advance(
   if (known !== null && sameBlob(known, head.delta)) return checkpoint;
   const newest = await readDelta(head.sliceId, head.delta, stores);
   // The newest delta may name some that were collected since it was written.
-  const kept = newest.predecessors.filter(({ epoch }) => epoch >= head.collectBelow);
+  const kept = deltasOf(newest.predecessors).filter(({ epoch }) => epoch >= head.collectBelow);
   const route = decideRoute(known, head.delta, kept);
   if (route.kind !== 'deltas') return restore(plan, head, stores);
   const missing = kept.slice(route.after + 1);
@@ -141,7 +143,7 @@ export async function advance(
     if (manifest.runsEpoch === applied.epoch) image.forgetClosed();
     baseCursor = image.progress.position;
   });
-  const chain = [...newest.predecessors, head.delta];
+  const chain = [...newest.predecessors, linkTo(newest.predecessors, head.delta)];
   return finish(head, { image, manifest, parts, chain, baseCursor, quarantined });
 }
 

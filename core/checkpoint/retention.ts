@@ -69,6 +69,7 @@ export class KeptBlobs {
   /** True if no reader, restore or fallback can reach the blob. */
   isCollectable(name: BlobName): boolean {
     if (name.epoch >= this.#collectBelow) return false;
-    return name.kind === 'delta' || !this.#keys.has(blobKey('', name));
+    const isOfChain = name.kind === 'delta' || name.kind === 'merged';
+    return isOfChain || !this.#keys.has(blobKey('', name));
   }
 }

@@ -6,13 +6,13 @@
  *                     └── timeline 1   8 = HEAD, RECOVERING
  */
 import { writeBlob } from './blobs.ts';
-import { type CommitPorts, predecessorsOf } from './commit.ts';
+import { type ChainLink, cutChain, linkTo } from './chain.ts';
+import type { CommitPorts } from './commit.ts';
 import { encodeDelta } from './delta.ts';
 import type { SoundEpoch } from './fallback.ts';
 import { type Head, type PreviousPlan, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import { chainSince, partBytesOf } from './manifest.ts';
-import type { BlobReference } from './names.ts';
 import { rewinding } from './transitions.ts';
 
 export interface RewindTarget extends Pick<SoundEpoch, 'checkpoint' | 'base'> {
@@ -24,8 +24,8 @@ export type RewindOutcome =
   | {
       readonly outcome: 'applied';
       readonly head: Head;
-      /** The deltas that the next one names. */
-      readonly chain: readonly BlobReference[];
+      /** What the next delta names. */
+      readonly chain: readonly ChainLink[];
     }
   | { readonly outcome: 'refused' };
 
@@ -45,7 +45,7 @@ export async function rewind(
   parts.follow(image, epoch);
   const timeline = head.timeline + 1;
   const name = { kind: 'delta', timeline, epoch, nonce: ports.nonces.nonce() } as const;
-  const kept = predecessorsOf({ chainSince: since, collectBelow: head.collectBelow }, chain);
+  const kept = cutChain(chain, { chainSince: since, collectBelow: head.collectBelow });
   const generation = head.generation + 1;
   const bytes = encodeDelta(
     {
@@ -55,6 +55,7 @@ export async function rewind(
       planOrdinal,
       planHash: image.plan.hash,
       predecessors: kept,
+      base,
       manifest: null,
       requestsDone: [],
     },
@@ -68,7 +69,8 @@ export async function rewind(
     baseCursor,
     chainSince: since,
     partBytes: partBytesOf(manifest),
-    chain: [...kept, delta],
+    delta,
+    chain: [...kept, linkTo(kept, delta)],
     planOrdinal,
     planHash: image.plan.hash,
     previous,
@@ -76,5 +78,5 @@ export async function rewind(
   });
   const commit = await writeHead(head, next, ports.heads);
   if (commit.outcome === 'refused') return { outcome: 'refused' };
-  return { outcome: 'applied', head: next, chain: [...kept, delta] };
+  return { outcome: 'applied', head: next, chain: [...kept, linkTo(kept, delta)] };
 }

@@ -20,6 +20,7 @@ import type { Knobs } from '../knobs.ts';
 import { comparePositions, compareRecords, type Position, START } from '../position.ts';
 import { noRecords } from '../state/counters.ts';
 import { Digest } from '../state/digest.ts';
+import { type ChainLink, chainSize } from './chain.ts';
 import type { Head, PreviousPlan, Standing } from './head.ts';
 import type { BlobReference } from './names.ts';
 import { decideFloor, decidePrevious } from './retention.ts';
@@ -106,8 +107,8 @@ export interface NewEpoch {
   readonly arrivalMs: number;
   readonly closesGap: boolean;
   readonly entryCount: number;
-  /** The deltas that the next one names, this epoch's last: those that the base needs are among them. */
-  readonly chain: readonly BlobReference[];
+  /** What the next delta names, this epoch's last: what the base needs is among it. */
+  readonly chain: readonly ChainLink[];
   readonly delta: BlobReference;
   readonly base: NewBase | null;
   /** The plan that the slice goes over to; null: it keeps its own. */
@@ -121,7 +122,7 @@ export function committing(before: Head, epoch: NewEpoch, knobs: Knobs): Head {
   const head = epoch.switchTo === null ? before : switching(before, epoch.switchTo, nowMs);
   const position = standing.cursor;
   const since = base?.chainSince ?? head.chainSince;
-  const needed = chainOf(epoch.chain, since);
+  const needed = chainSize(epoch.chain, since);
   const partBytes = base?.partBytes ?? head.stateBytes - head.chainBytes;
   const isMoved = movesDelivered(head, position);
   const previous = decidePrevious(head, nowMs, knobs.rollbackGraceMs);
@@ -153,16 +154,6 @@ export function committing(before: Head, epoch: NewEpoch, knobs: Knobs): Head {
   };
 }
 
-/** The deltas of a chain after an epoch. */
-function chainOf(
-  chain: readonly BlobReference[],
-  since: number,
-): Pick<Head, 'chainLength' | 'chainBytes'> {
-  const needed = chain.filter(({ epoch }) => epoch > since);
-  const chainBytes = needed.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  return { chainLength: needed.length, chainBytes };
-}
-
 /** Code of the plan before may hold the generation that is. */
 function switching(
   head: Head,
@@ -188,8 +179,9 @@ export interface OlderEpoch {
   readonly baseCursor: Position;
   readonly chainSince: number;
   readonly partBytes: number;
-  /** The deltas that the next one names, the new one last. */
-  readonly chain: readonly BlobReference[];
+  readonly delta: BlobReference;
+  /** What the next delta names, the new one last. */
+  readonly chain: readonly ChainLink[];
   readonly planOrdinal: number;
   readonly planHash: string;
   readonly previous: PreviousPlan | null;
@@ -198,10 +190,8 @@ export interface OlderEpoch {
 
 /** `delivered` stays: what lies between is replayed before the slice is open again. */
 export function rewinding(head: Head, older: OlderEpoch): Head {
-  const { standing, chain, partBytes, nowMs, ...rest } = older;
-  const delta = chain.at(-1);
-  assert(delta !== undefined, 'a-rewind-has-a-delta');
-  const needed = chainOf(chain, older.chainSince);
+  const { standing, chain, delta, partBytes, nowMs, ...rest } = older;
+  const needed = chainSize(chain, older.chainSince);
   // Several bases may need the same deltas: this one may be older than the floor's.
   const replayFrom =
     comparePositions(older.baseCursor, head.replayFrom) < 0 ? older.baseCursor : head.replayFrom;

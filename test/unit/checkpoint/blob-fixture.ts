@@ -2,6 +2,7 @@
  * References, manifests and HEADs to write down, and what a flipped or missing byte must do.
  */
 import { expect } from 'vitest';
+import type { ChainLink } from '../../../core/checkpoint/chain.ts';
 import type { Head } from '../../../core/checkpoint/head.ts';
 import type { Manifest, PackedBytes, RunReference } from '../../../core/checkpoint/manifest.ts';
 import type { BlobKind, BlobReference } from '../../../core/checkpoint/names.ts';
@@ -25,6 +26,11 @@ export function blobAt(
     checksum: 0xdeadbeef,
     ...more,
   };
+}
+
+/** The delta of an epoch as a link of a chain. */
+export function linkAt(epoch: number, more: Partial<BlobReference> = {}): ChainLink {
+  return { ...blobAt('delta', epoch, more), after: epoch - 1 };
 }
 
 export function runAt(epoch: number, level = 0, byteLength = 1_000): RunReference {

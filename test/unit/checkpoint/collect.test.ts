@@ -27,18 +27,31 @@ const deltas = (from: number, to: number, timeline = 0) =>
 describe('a collection', () => {
   const head = { ...someHead, timeline: 0, collectBelow: 12 };
 
-  it('lists deltas and bases from the floor before to the floor, and deletes what lies between', async () => {
-    const blobs = [...deltas(3, 20), blobAt('base', 9), blobAt('base', 17), runAt(2)];
+  it('lists deltas, merged ones and bases from the floor before to the floor, and deletes what lies between', async () => {
+    const blobs = [
+      ...deltas(3, 20),
+      blobAt('base', 9),
+      blobAt('base', 17),
+      runAt(2),
+      blobAt('merged', 11),
+      blobAt('merged', 12),
+    ];
     const { stores, lists, left } = await storesWith(blobs);
     const manifest = { ...EMPTY_MANIFEST, runs: [runAt(2)] };
     await collect(head, manifest, stores, 9);
-    const kept = [...deltas(3, 9), ...deltas(12, 20), blobAt('base', 17), runAt(2)];
+    const kept = [
+      ...deltas(3, 9),
+      ...deltas(12, 20),
+      blobAt('merged', 12),
+      blobAt('base', 17),
+      runAt(2),
+    ];
     expect(await left()).toEqual(kept.map(keyOf).sort());
     expect(lists).toContainEqual({
       prefix: `${SLICE}/delta/`,
       after: `${SLICE}/delta/000000000000-000000000009`,
     });
-    expect(lists.filter(({ prefix }) => prefix !== `${SLICE}/run/`)).toHaveLength(2);
+    expect(lists.filter(({ prefix }) => prefix !== `${SLICE}/run/`)).toHaveLength(3);
   });
 
   it('from the beginning finds what a crash left', async () => {

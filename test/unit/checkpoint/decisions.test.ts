@@ -5,7 +5,7 @@ import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, KeptBlobs } from '../../../core/checkpoint/retention.ts';
 import { leaving } from '../../../core/checkpoint/transitions.ts';
 import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
-import { blobAt, packedAt, runAt, someHead } from './blob-fixture.ts';
+import { blobAt, linkAt, packedAt, runAt, someHead } from './blob-fixture.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -186,7 +186,7 @@ describe('collecting', () => {
 });
 
 describe('the route to an epoch', () => {
-  const [one, two, three] = [blobAt('delta', 1), blobAt('delta', 2), blobAt('delta', 3)] as const;
+  const [one, two, three] = [linkAt(1), linkAt(2), linkAt(3)] as const;
 
   it('goes by deltas from any predecessor that the newest delta names', () => {
     expect(decideRoute(one, three, [one, two])).toEqual({ kind: 'deltas', after: 0 });
@@ -205,6 +205,11 @@ describe('the route to an epoch', () => {
     ['a slice that begins anew', two, null],
   ])('goes by the base from %s', (_, known, newest) => {
     expect(decideRoute(known, newest, [one, two])).toEqual({ kind: 'base' });
+  });
+
+  it('goes by the base where a delta in between is not named any more', () => {
+    expect(decideRoute(one, linkAt(4), [one, three])).toEqual({ kind: 'base' });
+    expect(decideRoute(three, linkAt(4), [one, three])).toEqual({ kind: 'deltas', after: 1 });
   });
 });
 

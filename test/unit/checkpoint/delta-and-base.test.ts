@@ -16,7 +16,7 @@ import { decodeReference, encodeReference } from '../../../core/checkpoint/names
 import { crc32c } from '../../../core/crc32c.ts';
 import { CorruptStateFault, NewerFormatFault, OlderFormatFault } from '../../../core/faults.ts';
 import { SLICE } from '../../world/small-log.ts';
-import { blobAt, expectEveryDamageDetected, someManifest } from './blob-fixture.ts';
+import { blobAt, expectEveryDamageDetected, linkAt, someManifest } from './blob-fixture.ts';
 
 const name = { timeline: 0, epoch: 17, nonce: '0000000000000011' };
 const deltaHeader: DeltaHeader = {
@@ -25,7 +25,8 @@ const deltaHeader: DeltaHeader = {
   generation: 2,
   planOrdinal: 3,
   planHash: 'abc',
-  predecessors: [blobAt('delta', 15), blobAt('delta', 16, { place: 'item' })],
+  predecessors: [{ ...linkAt(15), after: 9 }, linkAt(16, { place: 'item' })],
+  base: blobAt('base', 11),
   manifest: someManifest,
   requestsDone: ['one', '', 'három'],
 };
@@ -44,7 +45,10 @@ const baseReference = blobAt('base', 17);
 describe('a delta', () => {
   it.each([
     ['with a manifest', deltaHeader],
-    ['without anything', { ...deltaHeader, predecessors: [], manifest: null, requestsDone: [] }],
+    [
+      'without anything',
+      { ...deltaHeader, predecessors: [], base: null, manifest: null, requestsDone: [] },
+    ],
   ])('comes back from its bytes, %s', (_, header) => {
     const { change, ...found } = decodeDelta(encodeDelta(header, content), SLICE, deltaReference);
     expect(found).toEqual(header);

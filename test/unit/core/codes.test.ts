@@ -9,7 +9,7 @@ import { decodeStoredView, LATE_CODES } from '../../../core/state/view-life.ts';
 
 /** What stored bytes mean: a line may be added, and none may change. */
 const FROZEN: readonly [codes: Codes<string>, what: string, names: Record<string, number>][] = [
-  [KIND_CODES, "a blob's kind", { delta: 0, base: 1, run: 2 }],
+  [KIND_CODES, "a blob's kind", { delta: 0, base: 1, run: 2, merged: 3 }],
   [PLACE_CODES, "a blob's place", { item: 0, object: 1 }],
   [STATUS_CODES, "a slice's status", { OPEN: 0, RECOVERING: 1, OPENING: 2, SEALED: 3 }],
   [LATE_CODES, 'a policy for late records', { update: 0, side: 1, drop: 2 }],

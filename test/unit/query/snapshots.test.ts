@@ -366,7 +366,11 @@ describe('a reader', () => {
       generation: 0,
       planOrdinal: 0,
       planHash: plan.hash,
-      predecessors: [head.delta, between.delta] as BlobReference[],
+      predecessors: [
+        { ...(head.delta as BlobReference), after: head.epoch - 1 },
+        { ...(between.delta as BlobReference), after: head.epoch },
+      ],
+      base: between.base,
       manifest: null,
       requestsDone: [],
     };
