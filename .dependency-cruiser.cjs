@@ -10,7 +10,7 @@
  * nothing in the folders of core/ may know it.
  */
 const GROUND =
-  'core/(assert|bytes|codes|crc32c|elapsed|faults|format-version|hash|knobs|limits|ports|position)\\.ts$';
+  'core/(assert|bytes|codes|crc32c|elapsed|faults|format-version|hash|heap|knobs|limits|ports|position)\\.ts$';
 
 const CHECKPOINT_AND_BELOW = [
   'core/slice/',

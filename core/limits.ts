@@ -75,6 +75,8 @@ export const RUN_FAN_IN = 8;
 export const RUN_BYTES_MAX_TO_MERGE = 32 * MIB;
 /** Bytes of one block of a run, about: what a point read fetches. */
 export const RUN_BLOCK_BYTES = 16 * KIB;
+/** Bytes of a run that a merge reads at once, of each of the runs that it merges. */
+export const RUN_AHEAD_BYTES = 512 * KIB;
 /** Memories of slices that one environment holds together; the least recently used goes. */
 export const ENVIRONMENT_STATE_BYTES_MAX = 256 * MIB;
 /** Views of a pipeline, aggregates and group fields of a view. */

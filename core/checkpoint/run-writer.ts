@@ -1,17 +1,17 @@
 /**
  * Writing closed entries that no run holds yet as a run, with those of runs whose turn it is to be merged.
  */
-import { assert } from '../assert.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
-import { type ClosedEntry, closedBytesOf } from '../state/closed-entries.ts';
-import type { SliceImage } from '../state/slice-image.ts';
+import { closedBytesOf, compareClosedEntries } from '../state/closed-entries.ts';
 import type { SliceState } from '../state/slice-state.ts';
-import { type BlobStores, readBlob, writeBlob } from './blobs.ts';
-import { decideRunMerge, type RunMerge } from './compaction.ts';
+import { BlobWriter } from './blob-writer.ts';
+import { type BlobStores, readBlob } from './blobs.ts';
+import { decideRunMerge } from './compaction.ts';
 import type { Head } from './head.ts';
 import type { Manifest, RunReference } from './manifest.ts';
-import { encodeRun, RunReader } from './run.ts';
+import { RunReader } from './run.ts';
+import { mergeRuns, type RunSource, sourceOf } from './run-merge.ts';
 
 export interface RunsRequest {
   readonly head: Pick<Head, 'sliceId'>;
@@ -32,6 +32,13 @@ export interface WrittenRuns extends Pick<Manifest, 'runs' | 'runsEpoch'> {
   readonly runBytes: number;
 }
 
+/** Closed entries that no run holds. */
+interface ClosedSource extends RunSource {
+  readonly isEmpty: boolean;
+  /** Of memory, about. */
+  readonly heapBytes: number;
+}
+
 /**
  * `partsSince`: the chain behind the parts begins here. A run is written where the chain would begin earlier without one, or
  * where closed entries have become many.
@@ -44,65 +51,65 @@ export async function writeRuns(
   const { sliceId } = head;
   const { runs, runsEpoch } = manifest;
   const { epoch } = name;
-  const closed = state.closedSinceRuns();
-  if (closed.every((entries) => entries.length === 0))
-    return { runs, runsEpoch: epoch, runBytes: 0 };
-  const bytes = closed.flat().reduce((sum, entry) => sum + closedBytesOf(entry), 0);
-  if (runsEpoch >= partsSince && bytes < knobs.chainBytesMinToCompact) {
+  const closed = closedOf(state);
+  if (closed.isEmpty) return { runs, runsEpoch: epoch, runBytes: 0 };
+  if (runsEpoch >= partsSince && closed.heapBytes < knobs.chainBytesMinToCompact) {
     return { runs, runsEpoch, runBytes: 0 };
   }
-  const merge = await readMerge(decideRunMerge(manifest, knobs), sliceId, state.image, blobs);
-  for (const [index, entries] of merge.entries.entries()) {
-    for (const entry of entries) closed[index]?.push(entry);
-  }
   const living = state.image.living();
-  const encoded = encodeRun(
-    living.map((each, index) => ({ ...each, entries: closed[index] ?? [] })),
-    knobs.runBlockBytes,
-  );
-  const reference = await writeBlob(blobs, sliceId, { ...name, kind: 'run' }, encoded.bytes);
+  const merge = decideRunMerge(manifest, knobs);
+  const absorbed = await openWhole(merge.absorbed, sliceId, blobs);
+  const sources = [closed, ...(absorbed ?? [])];
+  const writer = new BlobWriter(blobs, sliceId, { ...name, kind: 'run' });
+  const merged = mergeRuns(living, sources, knobs.runBlockBytes);
+  let next = await merged.next();
+  for (; !next.done; next = await merged.next()) await writer.write(next.value);
   const run: RunReference = {
-    ...reference,
-    level: merge.level,
-    entryCount: encoded.entryCount,
-    indexOffset: encoded.indexOffset,
+    ...(await writer.finish()),
+    level: absorbed === null ? 0 : merge.level,
+    ...next.value,
   };
+  const gone = absorbed === null ? [] : merge.absorbed;
   return {
-    runs: [...runs.filter((old) => !merge.absorbed.includes(old)), run],
+    runs: [...runs.filter((old) => !gone.includes(old)), run],
     runsEpoch: epoch,
     runBytes: run.byteLength,
   };
 }
 
-interface ReadMerge extends RunMerge {
-  /** By index of the image's views. */
-  readonly entries: readonly ClosedEntry[][];
+function closedOf(state: SliceState): ClosedSource {
+  const closed = state.closedSinceRuns();
+  let heapBytes = 0;
+  for (const entries of closed) for (const entry of entries) heapBytes += closedBytesOf(entry);
+  return {
+    isEmpty: closed.every((entries) => entries.length === 0),
+    heapBytes,
+    async *scan(_view, index) {
+      yield (closed[index] ?? []).sort(compareClosedEntries);
+    },
+    countOf: async () => closed.reduce((sum, entries) => sum + entries.length, 0),
+  };
 }
 
-/** What the merged runs hold of the plan's views. A damaged run is left as it is, for its readers to tell of. */
-async function readMerge(
-  merge: RunMerge,
+/**
+ * Runs that are small together, each in memory. Null if one is damaged: it is left as it is, for its readers to tell of.
+ */
+async function openWhole(
+  runs: readonly RunReference[],
   sliceId: string,
-  image: SliceImage,
   blobs: BlobStores,
-): Promise<ReadMerge> {
-  const living = image.living();
-  const entries: ClosedEntry[][] = living.map(() => []);
+): Promise<readonly RunSource[] | null> {
   try {
-    for (const run of merge.absorbed) {
+    const sources: RunSource[] = [];
+    for (const run of runs) {
       const bytes = await readBlob(blobs, sliceId, run);
-      const reader = new RunReader(sliceId, run, async (from, to) => bytes.subarray(from, to));
-      let entryCount = 0;
-      // Views and columns that the plan no longer has end here; a rollback reads the runs that its own base lists.
-      for await (const block of reader.blocks(living)) {
-        entryCount += block.entryCount;
-        for (const entry of block.entries) entries[block.view]?.push(entry);
-      }
-      assert(entryCount === run.entryCount, 'a-merge-takes-every-entry');
+      sources.push(
+        sourceOf(new RunReader(sliceId, run, async (from, to) => bytes.subarray(from, to))),
+      );
     }
+    return sources;
   } catch (fault) {
     if (!(fault instanceof CorruptStateFault)) throw fault;
-    return { absorbed: [], level: 0, entries: [] };
+    return null;
   }
-  return { ...merge, entries };
 }

@@ -7,74 +7,20 @@
  * one range of blocks. Where the index begins is part of the reference to the run: it is the first thing that is read.
  */
 import { assert } from '../assert.ts';
-import { ByteReader, ByteWriter, compareBytes } from '../bytes.ts';
+import { ByteReader, compareBytes } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
-import type { ViewPlan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { RUN_BLOCK_BYTES } from '../limits.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
-import { mergeClosedEntries } from '../state/closed-entries.ts';
 import { storedLayout } from '../state/column-layout.ts';
-import {
-  decodeStoredView,
-  encodeStoredView,
-  isSameLife,
-  type StoredView,
-  storedView,
-  type ViewLife,
-} from '../state/view-life.ts';
-import { openEnvelope, sealEnvelope } from './envelope.ts';
+import type { StoredView } from '../state/view-life.ts';
 import type { RunReference } from './manifest.ts';
-
-/** A view in one of its lives: what was stored of another is none of it. */
-interface LivingView {
-  readonly view: ViewPlan;
-  readonly life: ViewLife;
-}
-
-/** Entries of one view, by any order; those of the same key and window are merged when the run is written. */
-export interface RunView extends LivingView {
-  readonly entries: readonly ClosedEntry[];
-}
-
-export interface EncodedRun {
-  readonly bytes: Uint8Array;
-  readonly indexOffset: number;
-  readonly entryCount: number;
-}
-
-interface Block {
-  readonly view: number;
-  readonly offset: number;
-  readonly byteLength: number;
-  readonly checksum: number;
-  readonly firstKey: Uint8Array;
-}
-
-interface RunIndex {
-  readonly views: readonly StoredView[];
-  readonly blocks: readonly Block[];
-  /** The same by index of the view. */
-  readonly blocksOf: readonly (readonly Block[])[];
-}
-
-/** `blockBytes`: about how many one block has. */
-export function encodeRun(
-  views: readonly RunView[],
-  blockBytes: number = RUN_BLOCK_BYTES,
-): EncodedRun {
-  const writer = new ByteWriter(blockBytes);
-  const blocks: Block[] = [];
-  let entryCount = 0;
-  for (const [index, { view, entries }] of views.entries()) {
-    const merged = mergeClosedEntries(view, entries);
-    entryCount += merged.length;
-    writeBlocks(index, merged, blockBytes, writer, blocks);
-  }
-  const indexOffset = writer.length;
-  writer.raw(sealEnvelope('TMRN', (index) => writeIndex(views, blocks, index)));
-  return { bytes: writer.finish(), indexOffset, entryCount };
-}
+import {
+  decodeRunIndex,
+  isStoredAs,
+  type LivingView,
+  type RunBlock,
+  type RunIndex,
+} from './run-index.ts';
 
 /** Bytes [from, to) of a run; `again`: those that came before were not what was written, perhaps on the way only. */
 export type ReadRunRange = (from: number, to: number, again: boolean) => Promise<Uint8Array>;
@@ -86,7 +32,7 @@ export class RunReader {
   readonly #read: ReadRunRange;
   #index: RunIndex | null = null;
   /** The block that was read last: keys are often asked for in order. */
-  #last: { readonly block: Block; readonly entries: ClosedEntry[] } | null = null;
+  #last: { readonly block: RunBlock; readonly entries: ClosedEntry[] } | null = null;
 
   constructor(sliceId: string, run: RunReference, read: ReadRunRange) {
     this.#sliceId = sliceId;
@@ -114,11 +60,11 @@ export class RunReader {
     to: Uint8Array | null = null,
   ): AsyncGenerator<ClosedEntry[]> {
     const { views, blocksOf } = await this.#readIndex();
-    const wanted = views.findIndex((stored) => isOf(stored, living));
+    const wanted = views.findIndex((stored) => isStoredAs(stored, living));
     const mine = blocksOf[wanted] ?? [];
     const rewrite = rewriterOf(views[wanted], living);
     for (let index = from === null ? 0 : firstBlockOf(mine, from); index < mine.length; index++) {
-      const block = mine[index] as Block;
+      const block = mine[index] as RunBlock;
       if (to !== null && compareBytes(block.firstKey, to) >= 0) return;
       const entries = await this.#readBlock(block);
       const within = entries.filter(
@@ -130,24 +76,43 @@ export class RunReader {
     }
   }
 
-  /** Every block of the run, with which of the views it is of (−1: none) and its entries as that one has them. */
-  async *blocks(living: readonly LivingView[]): AsyncGenerator<RunBlock> {
-    const { views, blocks } = await this.#readIndex();
-    const targets = views.map((stored) => living.findIndex((each) => isOf(stored, each)));
-    for (const block of blocks) {
-      const view = targets[block.view] as number;
-      const entries = await this.#readBlock(block);
-      const target = living[view];
-      const own = target === undefined ? [] : rewriterOf(views[block.view], target)(entries);
-      yield { view, entryCount: entries.length, entries: own };
+  /**
+   * All entries of `view` in order, a block at a time; blocks that lie together are read together, up to `aheadBytes`: for who
+   * goes through all of them, with so much of them in memory.
+   */
+  async *scanAhead(living: LivingView, aheadBytes: number): AsyncGenerator<ClosedEntry[]> {
+    const { views, blocksOf } = await this.#readIndex();
+    const wanted = views.findIndex((stored) => isStoredAs(stored, living));
+    const rewrite = rewriterOf(views[wanted], living);
+    for (const together of adjoining(blocksOf[wanted] ?? [], aheadBytes)) {
+      const [first, last] = [together[0] as RunBlock, together.at(-1) as RunBlock];
+      const bytes = await this.#read(first.offset, last.offset + last.byteLength, false);
+      for (const block of together) {
+        const from = block.offset - first.offset;
+        const own = bytes.subarray(from, from + block.byteLength);
+        yield rewrite(await this.#soundBlock(block, own));
+      }
     }
+  }
+
+  /** How many entries the run has of these views: its other views may be of another plan, or of another life. */
+  async countOf(living: readonly LivingView[]): Promise<number> {
+    const { views, blocks } = await this.#readIndex();
+    const areWanted = views.map((stored) => living.some((each) => isStoredAs(stored, each)));
+    let [all, wanted] = [0, 0];
+    for (const { view, entryCount } of blocks) {
+      all += entryCount;
+      if (areWanted[view]) wanted += entryCount;
+    }
+    assert(all === this.#run.entryCount, 'a-run-has-what-its-manifest-says', () => this.#name());
+    return wanted;
   }
 
   async #readIndex(): Promise<RunIndex> {
     if (this.#index !== null) return this.#index;
     const { indexOffset, byteLength } = this.#run;
     this.#index = await this.#readSound(indexOffset, byteLength, (bytes) =>
-      parseIndex(openEnvelope('TMRN', bytes, `the index of ${this.#name()}`)),
+      decodeRunIndex(bytes, `the index of ${this.#name()}`),
     );
     return this.#index;
   }
@@ -163,7 +128,7 @@ export class RunReader {
     return open(await this.#read(from, to, true));
   }
 
-  async #readBlock(block: Block): Promise<ClosedEntry[]> {
+  async #readBlock(block: RunBlock): Promise<ClosedEntry[]> {
     if (this.#last?.block === block) return this.#last.entries;
     const { offset, byteLength } = block;
     const open = (bytes: Uint8Array) => this.#openBlock(block, bytes);
@@ -172,7 +137,17 @@ export class RunReader {
     return entries;
   }
 
-  #openBlock(block: Block, bytes: Uint8Array): ClosedEntry[] {
+  async #soundBlock(block: RunBlock, bytes: Uint8Array): Promise<ClosedEntry[]> {
+    try {
+      return this.#openBlock(block, bytes);
+    } catch (fault) {
+      if (!(fault instanceof CorruptStateFault)) throw fault;
+    }
+    const { offset, byteLength } = block;
+    return this.#openBlock(block, await this.#read(offset, offset + byteLength, true));
+  }
+
+  #openBlock(block: RunBlock, bytes: Uint8Array): ClosedEntry[] {
     if (crc32c(bytes) !== block.checksum) {
       throw new CorruptStateFault(
         `${this.#name()} has a block at ${block.offset} with a wrong checksum`,
@@ -185,23 +160,15 @@ export class RunReader {
       const windowStartMs = reader.signedVarint();
       entries.push({ windowStartMs, key, accumulators: reader.bytes() });
     }
+    assert(entries.length === block.entryCount, 'a-block-has-what-its-index-says', () =>
+      this.#name(),
+    );
     return entries;
   }
 
   #name(): string {
     return `run ${this.#run.epoch} (${this.#run.nonce}) of ${this.#sliceId}`;
   }
-}
-
-interface RunBlock {
-  readonly view: number;
-  /** Of the block, of all views. */
-  readonly entryCount: number;
-  readonly entries: readonly ClosedEntry[];
-}
-
-function isOf(stored: StoredView, { view, life }: LivingView): boolean {
-  return stored.hash === view.hash && isSameLife(stored, life);
 }
 
 /** From entries as a run has them to entries as the view has them. */
@@ -215,64 +182,26 @@ function rewriterOf(
     entries.map((entry) => ({ ...entry, accumulators: layout.own(entry.accumulators) }));
 }
 
+/** Blocks of one view, those together that have up to `bytesMax`: they lie one behind the other. */
+function* adjoining(blocks: readonly RunBlock[], bytesMax: number): Generator<readonly RunBlock[]> {
+  for (let from = 0; from < blocks.length; ) {
+    let to = from;
+    let bytes = 0;
+    do bytes += (blocks[to++] as RunBlock).byteLength;
+    while (to < blocks.length && bytes + (blocks[to] as RunBlock).byteLength <= bytesMax);
+    yield blocks.slice(from, to);
+    from = to;
+  }
+}
+
 /** The block that the first key at or after `from` may be in, out of those of one view: entries of one key can span blocks. */
-function firstBlockOf(blocks: readonly Block[], from: Uint8Array): number {
+function firstBlockOf(blocks: readonly RunBlock[], from: Uint8Array): number {
   let [low, high] = [0, blocks.length - 1];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const next = blocks[middle + 1] as Block;
+    const next = blocks[middle + 1] as RunBlock;
     if (compareBytes(next.firstKey, from) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
-}
-
-function writeBlocks(
-  view: number,
-  entries: readonly ClosedEntry[],
-  blockBytes: number,
-  writer: ByteWriter,
-  blocks: Block[],
-): void {
-  let at = 0;
-  while (at < entries.length) {
-    const offset = writer.length;
-    const firstKey = (entries[at] as ClosedEntry).key;
-    while (at < entries.length && writer.length - offset < blockBytes) {
-      const entry = entries[at++] as ClosedEntry;
-      writer.bytes(entry.key);
-      writer.signedVarint(entry.windowStartMs);
-      writer.bytes(entry.accumulators);
-    }
-    const checksum = crc32c(writer.peek().subarray(offset));
-    blocks.push({ view, offset, byteLength: writer.length - offset, checksum, firstKey });
-  }
-}
-
-function writeIndex(views: readonly RunView[], blocks: readonly Block[], writer: ByteWriter): void {
-  writer.varint(views.length);
-  for (const { view, life } of views) encodeStoredView(storedView(view, life), writer);
-  writer.varint(blocks.length);
-  for (const block of blocks) {
-    writer.varint(block.view);
-    writer.varint(block.offset);
-    writer.varint(block.byteLength);
-    writer.u32(block.checksum);
-    writer.bytes(block.firstKey);
-  }
-}
-
-function parseIndex(reader: ByteReader): RunIndex {
-  const views = Array.from({ length: reader.varint() }, () => decodeStoredView(reader));
-  const blocks = Array.from({ length: reader.varint() }, () => ({
-    view: reader.varint(),
-    offset: reader.varint(),
-    byteLength: reader.varint(),
-    checksum: reader.u32(),
-    firstKey: reader.bytes(),
-  }));
-  reader.end();
-  for (const { view } of blocks) assert(view < views.length, 'a-block-belongs-to-a-view');
-  const blocksOf = views.map((_, index) => blocks.filter(({ view }) => view === index));
-  return { views, blocks, blocksOf };
 }

@@ -2,7 +2,7 @@
  * The first few of many rows in the order of a value: groups without one last, whichever way it goes; those of equal values by
  * key and window. Keeps no more rows than are wanted.
  */
-import { Heap } from './heap.ts';
+import { Heap } from '../heap.ts';
 import { compareRowKeys, type RowKey } from './row-cursor.ts';
 
 export interface ValuedRow {

@@ -2,7 +2,7 @@
  * Rows out of sorted sources: what several of them hold of the same key and window is one row. Keeps one entry of each source
  * at a time, however many rows there are.
  */
-import { Heap } from './heap.ts';
+import { Heap } from '../heap.ts';
 import { compareRowKeys, type RowCursor, type RowKey } from './row-cursor.ts';
 
 /** What one source holds of a row. */

@@ -42,7 +42,7 @@ export function mergeClosedEntries(view: ViewPlan, entries: readonly ClosedEntry
 }
 
 /** One entry out of several partials of the same key and window. */
-function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): ClosedEntry {
+export function mergePartials(view: ViewPlan, partials: readonly ClosedEntry[]): ClosedEntry {
   const table = new ViewTable(view);
   const sum = table.insert(0, Uint8Array.of(0));
   const next = table.insert(0, Uint8Array.of(1));

@@ -219,8 +219,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'a merge of runs forgets one of them',
     'wrong state',
     'core/checkpoint/run-writer.ts',
-    'for (const run of merge.absorbed) {\n      const bytes',
-    'for (const run of merge.absorbed.slice(1)) {\n      const bytes',
+    'openWhole(merge.absorbed, sliceId, blobs)',
+    'openWhole(merge.absorbed.slice(1), sliceId, blobs)',
   ),
   {
     name: 'blobs are used without a look at any checksum',

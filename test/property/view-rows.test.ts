@@ -5,7 +5,6 @@ import { referenceOf } from '../../core/checkpoint/blobs.ts';
 import type { RunReference } from '../../core/checkpoint/manifest.ts';
 import { type BlobName, blobKey } from '../../core/checkpoint/names.ts';
 import { type Checkpoint, emptyCheckpoint } from '../../core/checkpoint/restore.ts';
-import { encodeRun } from '../../core/checkpoint/run.ts';
 import { RunCache } from '../../core/checkpoint/run-cache.ts';
 import { RowIndexes } from '../../core/query/row-indexes.ts';
 import type { RunReading, SlicePart } from '../../core/query/row-sources.ts';
@@ -17,6 +16,7 @@ import { encodeGroupKey, type GroupValue } from '../../core/state/group-key.ts';
 import type { ViewLife } from '../../core/state/view-life.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
 import { parametersOf, plan, WINDOW_MS } from '../unit/query/query-world.ts';
+import { encodeRun } from '../world/encoded-run.ts';
 import { plainRows } from './plain-rows.ts';
 
 const VIEWS = ['by_route', 'by_origin', 'in_all'];

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compareBytes, FORMAT_VERSION } from '../../../core/bytes.ts';
 import type { RunReference } from '../../../core/checkpoint/manifest.ts';
-import { encodeRun, RunReader, type RunView } from '../../../core/checkpoint/run.ts';
+import { RunReader } from '../../../core/checkpoint/run.ts';
 import { crc32c } from '../../../core/crc32c.ts';
 import type { ViewPlan } from '../../../core/definition/plan.ts';
 import { CorruptStateFault, NewerFormatFault, OlderFormatFault } from '../../../core/faults.ts';
@@ -9,6 +9,7 @@ import { RUN_BLOCK_BYTES } from '../../../core/limits.ts';
 import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import { encodeGroupKey } from '../../../core/state/group-key.ts';
 import { firstLife } from '../../../core/state/view-life.ts';
+import { encodeRun, type RunView } from '../../world/encoded-run.ts';
 import { SLICE } from '../../world/small-log.ts';
 import { foldAll, planOf } from '../state/fold-fixture.ts';
 import { expectEveryDamageDetected, runAt } from './blob-fixture.ts';
