@@ -24,7 +24,7 @@ export interface BlobName {
 export interface BlobReference extends BlobName {
   readonly place: BlobPlace;
   readonly byteLength: number;
-  /** CRC-32C of all of its bytes. */
+  /** CRC-32C: of a run of all of its bytes, of another blob of those before the CRC that it ends with. */
   readonly checksum: number;
 }
 

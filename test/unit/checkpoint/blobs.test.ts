@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
 import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
 import { MissingBlob, readBlob, readBlobRange, writeBlob } from '../../../core/checkpoint/blobs.ts';
+import { sealEnvelope } from '../../../core/checkpoint/envelope.ts';
 import { blobKey } from '../../../core/checkpoint/names.ts';
 import { CorruptStateFault, InvariantFault } from '../../../core/faults.ts';
 import { DELTA_ITEM_BYTES_MAX } from '../../../core/limits.ts';
@@ -68,6 +69,16 @@ describe('a blob', () => {
       await expect(read).rejects.not.toThrow(MissingBlob);
       await expect(read).rejects.toThrow(blobKey(SLICE, name));
     }
+  });
+
+  it('is told from another of the same length, though each ends with the checksum of all before it', async () => {
+    const stores = newStores();
+    const sealed = [1, 2].map((byte) => sealEnvelope('TMDL', (writer) => writer.u8(byte)));
+    const [one, two] = sealed as [Uint8Array, Uint8Array];
+    const reference = await writeBlob(stores, SLICE, name, one);
+    await stores.items.delete([blobKey(SLICE, name)]);
+    await stores.items.create(blobKey(SLICE, name), two);
+    await expect(readBlob(stores, SLICE, reference)).rejects.toThrow(CorruptStateFault);
   });
 
   it('gives ranges, and refuses one beyond its end', async () => {
