@@ -335,6 +335,17 @@ function corrupt(what: string): CorruptStateFault {
   return new CorruptStateFault(`stored bytes are not whole: ${what}`);
 }
 
+/** All of them, one behind the other. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
 /** Byte by byte, as unsigned numbers; a prefix sorts first. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const shared = Math.min(a.length, b.length);

@@ -18,6 +18,7 @@ import {
   RUN_BYTES_MAX_TO_MERGE,
   RUN_FAN_IN,
   UNSAVED_AGE_MS_MAX,
+  UPLOAD_PIECE_BYTES,
 } from './limits.ts';
 
 export interface Knobs {
@@ -28,6 +29,7 @@ export interface Knobs {
   readonly runFanIn: number;
   readonly runBlockBytes: number;
   readonly runBytesMaxToMerge: number;
+  readonly uploadPieceBytes: number;
   readonly retentionGraceMs: number;
   readonly replayChunkRecords: number;
   readonly commitReserveMs: number;
@@ -46,6 +48,7 @@ export const DEFAULT_KNOBS: Knobs = {
   runFanIn: RUN_FAN_IN,
   runBlockBytes: RUN_BLOCK_BYTES,
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,
+  uploadPieceBytes: UPLOAD_PIECE_BYTES,
   retentionGraceMs: RETENTION_GRACE_MS,
   replayChunkRecords: REPLAY_CHUNK_RECORDS,
   commitReserveMs: COMMIT_RESERVE_MS,

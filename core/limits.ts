@@ -26,6 +26,10 @@ export const SEQUENCE_NUMBER_DIGITS_MAX = 56;
 export const BATCH_RECORDS_MAX = 10_000;
 export const INVOCATION_PAYLOAD_BYTES_MAX = 6 * MIB;
 
+// S3: of an upload in pieces, each but the last, and how many there may be.
+export const UPLOAD_PIECE_BYTES_MIN = 5 * MIB;
+export const UPLOAD_PIECES_MAX = 10_000;
+
 // DynamoDB: one write unit is 1 KiB, an item at most 400 KiB.
 /** HEAD stays in one write unit. */
 export const HEAD_BYTES_MAX = 1 * KIB;
@@ -77,6 +81,8 @@ export const RUN_BYTES_MAX_TO_MERGE = 32 * MIB;
 export const RUN_BLOCK_BYTES = 16 * KIB;
 /** Bytes of a run that a merge reads at once, of each of the runs that it merges. */
 export const RUN_AHEAD_BYTES = 512 * KIB;
+/** Pieces in which a large blob is written: one that has less is written at once. */
+export const UPLOAD_PIECE_BYTES = 8 * MIB;
 /** Memories of slices that one environment holds together; the least recently used goes. */
 export const ENVIRONMENT_STATE_BYTES_MAX = 256 * MIB;
 /** Views of a pipeline, aggregates and group fields of a view. */
@@ -142,4 +148,5 @@ assert(
   'grace-outlives-writers-and-readers',
 );
 assert(COMMIT_RESERVE_MS < INVOCATION_MS_MAX, 'reserve-fits-invocation');
+assert(UPLOAD_PIECE_BYTES >= UPLOAD_PIECE_BYTES_MIN, 'pieces-of-an-upload-are-taken');
 assert(BATCH_RECORDS_MAX <= GET_RECORDS_COUNT_MAX, 'batch-fits-one-read');

@@ -108,6 +108,26 @@ export interface BlobStore {
   delete(keys: readonly string[]): Promise<void>;
 }
 
+/**
+ * A blob that is written piece by piece. Nothing is under its key before it is complete, and then all of it. Pieces come one
+ * after the other; each but the last has `UPLOAD_PIECE_BYTES_MIN` at least, and there are `UPLOAD_PIECES_MAX` at most.
+ * After a call that threw, it is given up.
+ */
+export interface BlobUpload {
+  /** The bytes that follow; they are of no more use to the store when it resolves. */
+  write(piece: Uint8Array): Promise<void>;
+  /** What `BlobStore.create` promises of all that was written. */
+  complete(): Promise<Creation>;
+  /** Nothing will be under the key. What was written is deleted, at once or later; of a crash too. */
+  abandon(): Promise<void>;
+}
+
+/** Blobs of any size. */
+export interface ObjectStore extends BlobStore {
+  /** Begins a blob that is too large to be in memory as a whole. */
+  upload(key: string): Promise<BlobUpload>;
+}
+
 /** Where records were read: from the stream itself. What only the stream can prove is asked of no other place. */
 export type RecordOrigin = 'stream';
 

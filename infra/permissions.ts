@@ -87,7 +87,7 @@ export const PERMISSIONS: Readonly<Record<FunctionName, readonly Permission[]>> 
   aggregate: [
     LOGS,
     { on: 'table', actions: [...TABLE_READS, ...TABLE_WRITES] },
-    { on: 'objects', actions: ['s3:DeleteObject', 's3:PutObject'] },
+    { on: 'objects', actions: ['s3:AbortMultipartUpload', 's3:DeleteObject', 's3:PutObject'] },
     { on: 'bucketKey', actions: ['kms:GenerateDataKey'] },
     ...OBJECT_READS,
     ...STREAM_READS,

@@ -1,16 +1,16 @@
 /**
  * Blobs that may be damaged or lost behind everybody's back. The sound bytes stay known, for the auditor.
  */
-import type { BlobStore, Creation, StoredObject } from '../core/ports.ts';
+import type { BlobUpload, Creation, ObjectStore, StoredObject } from '../core/ports.ts';
 import type { Random } from './random.ts';
 
-export class DamageableBlobs implements BlobStore {
+export class DamageableBlobs implements ObjectStore {
   /** As they were written. */
-  readonly sound: BlobStore;
+  readonly sound: ObjectStore;
   /** By key: the bytes that are there instead, or null where nothing is. */
   readonly #damage = new Map<string, Uint8Array | null>();
 
-  constructor(sound: BlobStore) {
+  constructor(sound: ObjectStore) {
     this.sound = sound;
   }
 
@@ -33,6 +33,10 @@ export class DamageableBlobs implements BlobStore {
 
   create(key: string, bytes: Uint8Array): Promise<Creation> {
     return this.sound.create(key, bytes);
+  }
+
+  upload(key: string): Promise<BlobUpload> {
+    return this.sound.upload(key);
   }
 
   async read(key: string): Promise<Uint8Array | null> {

@@ -90,6 +90,7 @@ const MAY_BE_LATE = new Set([
   'heads.holdHead',
   'items.create',
   'objects.create',
+  'objects.complete',
   'items.delete',
   'objects.delete',
   'quarantine.put',
@@ -117,7 +118,12 @@ function overConnection<T extends object>(
         if (operation === 'objects.create' && String(sent[0]).includes('/base/')) {
           connection.work(baseMs);
         }
-        const apply = () => Reflect.apply(method, target, sent) as Promise<unknown>;
+        const apply = async () => {
+          const answer = await (Reflect.apply(method, target, sent) as Promise<unknown>);
+          // Its pieces go over the connection too.
+          if (name === 'upload') return overConnection(port, answer as object, connection);
+          return answer;
+        };
         return connection.call({ operation, key: keyOf(sent[0]), mayBeLate, apply });
       };
       methods.set(name, over);

@@ -72,18 +72,42 @@ export async function syncFolder(path: string): Promise<void> {
 
 /** A new file with the bytes, durable but for its name, under a name that `isTemporary` knows. Its path. */
 export async function writeTemporary(folder: string, bytes: Uint8Array): Promise<string> {
+  const path = await beginTemporary(folder);
+  await writeOn(path, 0, bytes, true);
+  return path;
+}
+
+/** A new, empty file under a name that `isTemporary` knows. Its path. */
+export async function beginTemporary(folder: string): Promise<string> {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx', FILE_MODE);
+  await file.close();
+  return path;
+}
+
+/**
+ * Writes bytes into a temporary file that is there, at an offset; `isLast`: and makes the file durable but for its name. It is
+ * opened for this alone, so that what is given up half-way holds no descriptor. The file goes where that fails.
+ */
+export async function writeOn(
+  path: string,
+  offset: number,
+  bytes: Uint8Array,
+  isLast: boolean,
+): Promise<void> {
+  const file = await open(path, 'r+');
   try {
-    await file.writeFile(bytes);
-    await file.sync();
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, at, bytes.length - at, offset + at);
+      at += bytesWritten;
+    }
+    if (isLast) await file.sync();
   } catch (error) {
     await rm(path, { force: true });
     throw error;
   } finally {
     await file.close();
   }
-  return path;
 }
 
 /** True for the name of a file that a crash in `writeTemporary`, or after it, may leave. */

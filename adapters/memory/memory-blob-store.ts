@@ -2,11 +2,13 @@
  * Immutable blobs in memory. What is stored shares no byte with what was passed in or given out.
  */
 import { assert } from '../../core/assert.ts';
+import { joinBytes } from '../../core/bytes.ts';
 import {
-  type BlobStore,
+  type BlobUpload,
   type Clock,
   type Creation,
   isBlobKey,
+  type ObjectStore,
   type StoredObject,
 } from '../../core/ports.ts';
 import { bySortKey, copyBytes } from './stored-copy.ts';
@@ -16,7 +18,7 @@ interface Blob {
   readonly createdMs: number;
 }
 
-export class MemoryBlobStore implements BlobStore {
+export class MemoryBlobStore implements ObjectStore {
   readonly #clock: Clock;
   readonly #blobs = new Map<string, Blob>();
 
@@ -30,6 +32,20 @@ export class MemoryBlobStore implements BlobStore {
     if (this.#blobs.has(key)) return 'exists';
     this.#blobs.set(key, { bytes: copyBytes(bytes), createdMs: this.#clock.nowMs() });
     return 'created';
+  }
+
+  async upload(key: string): Promise<BlobUpload> {
+    assert(isBlobKey(key), 'blob-key-is-portable', () => JSON.stringify(key));
+    const pieces: Uint8Array[] = [];
+    return {
+      write: async (piece) => {
+        pieces.push(copyBytes(piece));
+      },
+      complete: () => this.create(key, joinBytes(pieces)),
+      abandon: async () => {
+        pieces.length = 0;
+      },
+    };
   }
 
   async read(key: string): Promise<Uint8Array | null> {

@@ -5,8 +5,10 @@ import { MemoryPorts } from '../../adapters/memory/memory-ports.ts';
 import { HEAD_BYTES_MAX } from '../../core/limits.ts';
 import type {
   BlobStore,
+  BlobUpload,
   CheckpointStore,
   HeadItem,
+  ObjectStore,
   RecordSource,
   SuspicionStore,
 } from '../../core/ports.ts';
@@ -41,7 +43,7 @@ export class CountedPorts {
       suspicions: this.#suspicions(memory.suspicions),
       blobs: {
         items: this.#blobs(memory.blobs.items, 'dynamodb'),
-        objects: this.#blobs(memory.blobs.objects, 's3'),
+        objects: this.#objects(memory.blobs.objects),
       },
     };
   }
@@ -78,6 +80,22 @@ export class CountedPorts {
         this.#called({ to: 'dynamodb', call: 'write', byteLength }, () =>
           suspicions.write(sliceId, suspicion),
         ),
+    };
+  }
+
+  /** Of an upload, its beginning, each piece and its end are charged as a write is. */
+  #objects(store: ObjectStore): ObjectStore {
+    const put = <T>(work: () => Promise<T>) => this.#called({ to: 's3', call: 'put' }, work);
+    return {
+      ...this.#blobs(store, 's3'),
+      upload: async (key): Promise<BlobUpload> => {
+        const upload = await put(() => store.upload(key));
+        return {
+          write: (piece) => put(() => upload.write(piece)),
+          complete: () => put(() => upload.complete()),
+          abandon: () => upload.abandon(),
+        };
+      },
     };
   }
 

@@ -6,7 +6,7 @@ import { compareBytes } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { DELTA_ITEM_BYTES_MAX } from '../limits.ts';
-import type { BlobStore } from '../ports.ts';
+import type { BlobStore, ObjectStore } from '../ports.ts';
 import {
   type BlobKind,
   type BlobName,
@@ -19,7 +19,7 @@ import {
 /** Where a slice's blobs are kept: small deltas as items, everything else as objects. */
 export interface BlobStores {
   readonly items: BlobStore;
-  readonly objects: BlobStore;
+  readonly objects: ObjectStore;
 }
 
 /** The blob that a reference means is not there: it was collected, or never whole. A reader looks at HEAD again. */

@@ -60,7 +60,7 @@ export async function writeRuns(
   const merge = decideRunMerge(manifest, knobs);
   const absorbed = await openWhole(merge.absorbed, sliceId, blobs);
   const sources = [closed, ...(absorbed ?? [])];
-  const writer = new BlobWriter(blobs, sliceId, { ...name, kind: 'run' });
+  const writer = new BlobWriter(blobs, sliceId, { ...name, kind: 'run' }, knobs);
   const merged = mergeRuns(living, sources, knobs.runBlockBytes);
   let next = await merged.next();
   for (; !next.done; next = await merged.next()) await writer.write(next.value);

@@ -18,6 +18,7 @@ import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import type { World } from './contract.ts';
 import { describeOnEmulator } from './emulator.ts';
 import { inboxContract } from './inbox-contract.ts';
+import { objectStoreContract } from './object-store-contract.ts';
 import { PIPELINE_TABLE } from './pipeline-table.ts';
 import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
@@ -90,9 +91,9 @@ await describeOnEmulator('AWS stores on ministack', (endpoint) => {
     ],
   });
 
-  blobStoreContract({ name: 'S3', make: worldOf(({ objects }) => objects) });
+  objectStoreContract({ name: 'S3', make: worldOf(({ objects }) => objects) });
 
-  blobStoreContract({
+  objectStoreContract({
     name: 'S3 under a prefix',
     make: worldOf(({ objects }) => objects, 'pipelines/flights/'),
   });

@@ -16,6 +16,7 @@ import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import type { World } from './contract.ts';
 import { inboxContract } from './inbox-contract.ts';
+import { objectStoreContract } from './object-store-contract.ts';
 import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
 import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
@@ -34,7 +35,7 @@ blobStoreContract({
   make: () => sqliteWorld((database) => new LocalItemStore(database, clock)),
 });
 
-blobStoreContract({
+objectStoreContract({
   name: 'files',
   make: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tidemark-contract-'));

@@ -14,10 +14,10 @@ import type { HashRange, StreamRecord } from '../../core/ports.ts';
 import { Random } from '../../simulation/random.ts';
 import { SimStream } from '../../simulation/sim-stream.ts';
 import { ageStoreContract } from './age-store-contract.ts';
-import { blobStoreContract } from './blob-store-contract.ts';
 import { checkpointStoreContract } from './checkpoint-store-contract.ts';
 import { worldOf } from './contract.ts';
 import { inboxContract } from './inbox-contract.ts';
+import { objectStoreContract } from './object-store-contract.ts';
 import { planRegistryContract } from './plan-registry-contract.ts';
 import { quarantineIndexContract } from './quarantine-index-contract.ts';
 import { recordSourceContract, type StreamWorld } from './record-source-contract.ts';
@@ -32,7 +32,7 @@ checkpointStoreContract({
   skip: restart('what was written is there after a restart'),
 });
 
-blobStoreContract({
+objectStoreContract({
   name: 'memory',
   make: async () => worldOf(new MemoryBlobStore(new MemoryClock(Date.now()))),
   skip: restart('what was created is there after a restart'),

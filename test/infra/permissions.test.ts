@@ -90,7 +90,7 @@ const OBJECT_READS = [
   ...calls(BUCKET, 's3:ListBucket'),
   ...calls(`${KEY}bucket`, 'kms:Decrypt'),
 ];
-const OBJECT_WRITES = calls(OBJECT, 's3:PutObject', 's3:DeleteObject');
+const OBJECT_WRITES = calls(OBJECT, 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload');
 const STREAM_READS = [
   ...calls(
     STREAM,
@@ -312,6 +312,10 @@ describe('the calls that the adapters make', () => {
     Invoke: 'lambda:InvokeFunction',
     ListObjectsV2: 's3:ListBucket',
     PutObject: 's3:PutObject',
+    AbortMultipartUpload: 's3:AbortMultipartUpload',
+    CompleteMultipartUpload: 's3:PutObject',
+    CreateMultipartUpload: 's3:PutObject',
+    UploadPart: 's3:PutObject',
   };
   /** A listing without a slice, which the core never asks for. */
   const NOT_GRANTED = ['dynamodb:Scan'];

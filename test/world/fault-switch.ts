@@ -120,7 +120,10 @@ export class FaultSwitch {
         const method = Reflect.get(object, name) as unknown;
         if (typeof method !== 'function') return method;
         return (...args: unknown[]) =>
-          this.#call(`${port}.${String(name)}`, life, () => Reflect.apply(method, object, args));
+          this.#call(`${port}.${String(name)}`, life, async () => {
+            const answer = await Reflect.apply(method, object, args);
+            return name === 'upload' ? this.#object(port, answer, life) : answer;
+          });
       },
     });
   }

@@ -17,13 +17,15 @@ import {
 } from '@aws-sdk/client-s3';
 import { assert } from '../../../core/assert.ts';
 import {
-  type BlobStore,
+  type BlobUpload,
   type Creation,
   isBlobKey,
+  type ObjectStore,
   type StoredObject,
 } from '../../../core/ports.ts';
 import type { AwsCalls } from '../aws-calls.ts';
 import { awsFault } from '../aws-faults.ts';
+import { S3Upload } from './s3-upload.ts';
 
 /** S3's quotas. */
 const LIST_MAX = 1000;
@@ -40,7 +42,7 @@ export interface S3ObjectStoreOptions {
   readonly calls: AwsCalls;
 }
 
-export class S3ObjectStore implements BlobStore {
+export class S3ObjectStore implements ObjectStore {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #keyPrefix: string;
@@ -74,6 +76,16 @@ export class S3ObjectStore implements BlobStore {
       if (isNamed(error, 'PreconditionFailed')) return 'exists';
       throw error;
     }
+  }
+
+  async upload(key: string): Promise<BlobUpload> {
+    return S3Upload.begin({
+      client: this.#client,
+      calls: this.#calls,
+      target: { Bucket: this.#bucket, Key: this.#pathOf(key) },
+      what: this.#to(`create ${key}`),
+      isThere: async () => (await this.readRange(key, 0, 1)) !== null,
+    });
   }
 
   async read(key: string): Promise<Uint8Array | null> {

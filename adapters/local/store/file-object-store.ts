@@ -13,16 +13,19 @@ import { assert } from '../../../core/assert.ts';
 import { hasSurelyPassed } from '../../../core/elapsed.ts';
 import { TransientFault } from '../../../core/faults.ts';
 import {
-  type BlobStore,
+  type BlobUpload,
   type Creation,
   isBlobKey,
+  type ObjectStore,
   type StoredObject,
 } from '../../../core/ports.ts';
 import {
+  beginTemporary,
   createFolder,
   FOLDER_MODE,
   isTemporary,
   syncFolder,
+  writeOn,
   writeTemporary,
 } from '../durable-files.ts';
 import { isFileError, withLocalFaultsAsync } from '../local-faults.ts';
@@ -31,7 +34,7 @@ import { isFileError, withLocalFaultsAsync } from '../local-faults.ts';
 const SUFFIX = '.blob';
 const TEMPORARY_AGE_MS_MAX = 60 * 60_000;
 
-export class FileObjectStore implements BlobStore {
+export class FileObjectStore implements ObjectStore {
   readonly #root: string;
   /** Folders that are there and durable, up to the root. */
   readonly #folders = new Set<string>();
@@ -54,20 +57,33 @@ export class FileObjectStore implements BlobStore {
     return withLocalFaultsAsync(path, `create ${key}`, async () => {
       const folder = dirname(path);
       await this.#prepareFolder(folder);
-      const temporary = await writeTemporary(folder, bytes);
-      let creation: Creation = 'created';
-      try {
-        await link(temporary, path);
-      } catch (error) {
-        if (!isFileError(error, 'EEXIST')) throw error;
-        creation = 'exists';
-      } finally {
-        await rm(temporary, { force: true });
-      }
-      // For `exists` too: the process that created it may have died before this line.
-      await syncFolder(folder);
-      return creation;
+      return nameDurably(await writeTemporary(folder, bytes), path);
     });
+  }
+
+  async upload(key: string): Promise<BlobUpload> {
+    const path = this.#pathOf(key);
+    const attempt = <T>(action: () => Promise<T>) =>
+      withLocalFaultsAsync(path, `create ${key}`, action);
+    const folder = dirname(path);
+    const temporary = await attempt(async () => {
+      await this.#prepareFolder(folder);
+      return beginTemporary(folder);
+    });
+    let byteLength = 0;
+    return {
+      write: (piece) =>
+        attempt(async () => {
+          await writeOn(temporary, byteLength, piece, false);
+          byteLength += piece.length;
+        }),
+      complete: () =>
+        attempt(async () => {
+          await writeOn(temporary, byteLength, new Uint8Array(), true);
+          return nameDurably(temporary, path);
+        }),
+      abandon: () => attempt(() => rm(temporary, { force: true })),
+    };
   }
 
   async read(key: string): Promise<Uint8Array | null> {
@@ -155,6 +171,22 @@ export class FileObjectStore implements BlobStore {
     }
     return null;
   }
+}
+
+/** Gives the content of a temporary file its name, unless that is taken; the temporary name goes. */
+async function nameDurably(temporary: string, path: string): Promise<Creation> {
+  let creation: Creation = 'created';
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if (!isFileError(error, 'EEXIST')) throw error;
+    creation = 'exists';
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  // For `exists` too: the process that created it may have died before this line.
+  await syncFolder(dirname(path));
+  return creation;
 }
 
 /** Keys that begin with `prefix` and lie after `after`, in order; folders that can hold none are not read. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { UPLOAD_PIECE_BYTES_MIN } from '../../../core/limits.ts';
 import { patternOf } from '../../contract/contract.ts';
 import { type AwsAnswer, refused, scriptedAws, xml } from './scripted-aws.ts';
 
@@ -208,4 +209,92 @@ describe('S3ObjectStore.delete', () => {
 it('a key prefix ends in a slash', async () => {
   const { objects } = await scriptedAws([]);
   expect(() => objects('pipelines')).toThrow('a-key-prefix-ends-in-a-slash');
+});
+
+describe('S3ObjectStore.upload', () => {
+  const PIECE = patternOf(UPLOAD_PIECE_BYTES_MIN, 2);
+  const BEGUN = xml(
+    '<InitiateMultipartUploadResult><UploadId>up/1</UploadId></InitiateMultipartUploadResult>',
+  );
+  const PART: AwsAnswer = { status: 200, headers: { etag: '"e1"' } };
+  const COMPLETED = xml(
+    '<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>',
+  );
+  const DONE: AwsAnswer = { status: 204 };
+  const NO_UPLOAD = refused(404, 'NoSuchUpload');
+
+  it('sends parts with checksums, and completes them on the condition that nothing is there', async () => {
+    const { objects, requests } = await scriptedAws([BEGUN, PART, PART, COMPLETED]);
+    const upload = await objects('p/').upload('slice/run/1');
+    await upload.write(PIECE);
+    await upload.write(BYTES);
+    expect(await upload.complete()).toBe('created');
+    const [begin, first, second, end] = requests;
+    expect(begin?.headers['x-amz-checksum-algorithm']).toBe('CRC32');
+    for (const [index, request] of [first, second].entries()) {
+      expect(request?.url).toContain(
+        `/flights/p/slice/run/1?partNumber=${index + 1}&uploadId=up%2F1`,
+      );
+      expect(request?.headers['x-amz-checksum-crc32']).toMatch(/^[\w+/]{6}==$/);
+    }
+    expect(new Uint8Array(second?.body ?? [])).toEqual(BYTES);
+    expect(end?.headers['if-none-match']).toBe('*');
+    expect(String(end?.body)).toMatch(/<PartNumber>1<.*<PartNumber>2</s);
+  });
+
+  it('says exists where another was first, and gives up what it sent', async () => {
+    const taken = refused(412, 'PreconditionFailed');
+    const { objects, requests } = await scriptedAws([BEGUN, PART, taken, DONE, FOUND]);
+    const upload = await objects().upload('a');
+    await upload.write(PIECE);
+    expect(await upload.complete()).toBe('exists');
+    expect(requests[3]?.method).toBe('DELETE');
+    expect(requests[4]?.headers['range']).toBe('bytes=0-0');
+  });
+
+  it('says exists for its own completion whose answer was lost', async () => {
+    const { objects } = await scriptedAws([BEGUN, PART, CUT, NO_UPLOAD, FOUND]);
+    const upload = await objects().upload('a');
+    await upload.write(PIECE);
+    expect(await upload.complete()).toBe('exists');
+  });
+
+  it.each([
+    ['NoSuchUpload', NO_UPLOAD],
+    ['ConditionalRequestConflict', refused(409, 'ConditionalRequestConflict')],
+  ])('is transient where it was broken off: %s', async (name, answer) => {
+    const { objects } = await scriptedAws([BEGUN, PART, answer, refused(404, 'NoSuchKey')]);
+    const upload = await objects().upload('a');
+    await upload.write(PIECE);
+    await expect(upload.complete()).rejects.toMatchObject({
+      name: 'TransientFault',
+      message: expect.stringContaining(name),
+    });
+  });
+
+  it('sends a part again after a throttle, under its own number', async () => {
+    const { objects, requests } = await scriptedAws([BEGUN, refused(503, 'SlowDown'), PART]);
+    const upload = await objects().upload('a');
+    await upload.write(PIECE);
+    expect(requests.slice(1).map(({ url }) => /partNumber=(\d+)/.exec(url)?.[1])).toEqual([
+      '1',
+      '1',
+    ]);
+  });
+
+  it('is abandoned once, however often that is asked', async () => {
+    const { objects } = await scriptedAws([BEGUN, DONE, NO_UPLOAD]);
+    const upload = await objects().upload('a');
+    await upload.abandon();
+    await upload.abandon();
+  });
+
+  it('takes nothing behind a piece that S3 takes as the last one only', async () => {
+    const { objects } = await scriptedAws([BEGUN, PART]);
+    const upload = await objects().upload('a');
+    await upload.write(BYTES);
+    await expect(upload.write(PIECE)).rejects.toMatchObject({
+      invariant: 'only-the-last-piece-is-small',
+    });
+  });
 });

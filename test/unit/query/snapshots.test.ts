@@ -3,7 +3,7 @@ import { writeBlob } from '../../../core/checkpoint/blobs.ts';
 import { encodeDelta } from '../../../core/checkpoint/delta.ts';
 import { type BlobReference, blobKey } from '../../../core/checkpoint/names.ts';
 import { restore } from '../../../core/checkpoint/restore.ts';
-import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
+import type { BlobStore, CheckpointStore, ObjectStore } from '../../../core/ports.ts';
 import type { Queries } from '../../../core/query/queries.ts';
 import { SliceReader } from '../../../core/query/slice-reader.ts';
 import {
@@ -276,7 +276,7 @@ describe('a reader', () => {
         heads: disturbed<CheckpointStore>(world.heads, 'listHeads readHead', disturb),
         blobs: {
           items: disturbed<BlobStore>(world.blobs.items, 'read readRange', disturb),
-          objects: disturbed<BlobStore>(world.blobs.objects, 'read readRange', disturb),
+          objects: disturbed<ObjectStore>(world.blobs.objects, 'read readRange', disturb),
         },
       });
       // Half of the moments find warm images that have to advance.
@@ -305,7 +305,7 @@ describe('a reader', () => {
           for (const shard of [0, 1]) await push(world, shard, round);
         }
       };
-      const objects = disturbed<BlobStore>(world.blobs.objects, call, outrun);
+      const objects = disturbed<ObjectStore>(world.blobs.objects, call, outrun);
       const queries = world.newQueries({ blobs: { ...world.blobs, objects } });
       const held = new Map([
         [0, 54],
@@ -328,7 +328,7 @@ describe('a reader', () => {
     const queries = world.newQueries({
       blobs: {
         items: disturbed<BlobStore>(world.blobs.items, 'read', later),
-        objects: disturbed<BlobStore>(world.blobs.objects, 'read readRange', later),
+        objects: disturbed<ObjectStore>(world.blobs.objects, 'read readRange', later),
       },
     });
     const flightsOf = (pages: readonly ViewAnswer[]) =>
@@ -394,12 +394,12 @@ describe('a reader', () => {
       return bytes;
     };
     let isBroken = true;
-    const broken = (store: BlobStore): BlobStore =>
+    const broken = <Store extends BlobStore>(store: Store): Store =>
       new Proxy(store, {
         get(object, name) {
-          const method = Reflect.get(object, name).bind(object);
+          const method = (Reflect.get(object, name) as BlobStore['read']).bind(object);
           if (name !== 'read' && name !== 'readRange') return method;
-          return async (...args: unknown[]) =>
+          return async (...args: Parameters<BlobStore['read']>) =>
             isBroken ? flip(await method(...args)) : method(...args);
         },
       });

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { type Head, parseHead } from '../../../core/checkpoint/head.ts';
 import { type BlobReference, blobKey, parseBlobKey } from '../../../core/checkpoint/names.ts';
 import { load } from '../../../core/checkpoint/restore.ts';
-import { type BlobStore, type QuarantineIndex, quarantineId } from '../../../core/ports.ts';
+import {
+  type BlobStore,
+  type ObjectStore,
+  type QuarantineIndex,
+  quarantineId,
+} from '../../../core/ports.ts';
 import { comparePositions } from '../../../core/position.ts';
 import { SLICE, smallPlan } from '../../world/small-log.ts';
 import { deliverEpochs, expectAll, history, KNOBS } from './fallback-fixture.ts';
@@ -68,8 +73,9 @@ describe('a damaged blob', () => {
     const key = blobKey(SLICE, heads[7]!.base!);
     let misread = 0;
     const { objects: sound } = world.blobs;
-    const objects: BlobStore = {
+    const objects: ObjectStore = {
       create: (asked, bytes) => sound.create(asked, bytes),
+      upload: (asked) => sound.upload(asked),
       readRange: (asked, from, to) => sound.readRange(asked, from, to),
       list: (prefix, after, limit) => sound.list(prefix, after, limit),
       delete: (keys) => sound.delete(keys),

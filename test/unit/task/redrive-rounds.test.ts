@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { load } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import { REDRIVE_BEGINNINGS_MAX, REDRIVE_ROUND_MS_MAX } from '../../../core/limits.ts';
-import { type BlobStore, quarantineId } from '../../../core/ports.ts';
+import { type ObjectStore, quarantineId } from '../../../core/ports.ts';
 import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';
 import { SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
@@ -84,7 +84,7 @@ describe('the work of a redrive', () => {
     await world.task().checkpoint(PLENTY);
     await askForAll(world, COUNT);
     let reads = 0;
-    const objects = overriding(world.blobs.objects as BlobStore, {
+    const objects = overriding(world.blobs.objects as ObjectStore, {
       readRange: (...range: [string, number, number]) => {
         reads++;
         return world.blobs.objects.readRange(...range);
