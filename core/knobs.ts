@@ -7,6 +7,7 @@ import {
   CHAIN_LENGTH_MAX,
   COMMIT_RESERVE_MS,
   HEAD_WRITE_ATTEMPTS_MAX,
+  ID_PARTS_MAX,
   PART_BYTES_MAX,
   PART_BYTES_MIN_TO_REWRITE,
   RECOVERY_BACKLOG_MS_MAX,
@@ -26,6 +27,7 @@ export interface Knobs {
   readonly chainBytesMinToCompact: number;
   readonly partBytesMax: number;
   readonly partBytesMinToRewrite: number;
+  readonly idPartsMax: number;
   readonly runFanIn: number;
   readonly runBlockBytes: number;
   readonly runBytesMaxToMerge: number;
@@ -45,6 +47,7 @@ export const DEFAULT_KNOBS: Knobs = {
   chainBytesMinToCompact: CHAIN_BYTES_MIN_TO_COMPACT,
   partBytesMax: PART_BYTES_MAX,
   partBytesMinToRewrite: PART_BYTES_MIN_TO_REWRITE,
+  idPartsMax: ID_PARTS_MAX,
   runFanIn: RUN_FAN_IN,
   runBlockBytes: RUN_BLOCK_BYTES,
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,

@@ -51,6 +51,8 @@ export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
 export const PART_BYTES_MAX = 2 * MIB;
 /** Parts that one commit writes anew, together: more only where a round over all of them would outlast a chain. */
 export const PART_BYTES_MIN_TO_REWRITE = 4 * MIB;
+/** Parts of dedupe ids that are less than half as large as a part may be: of more of them, neighbours are merged. */
+export const ID_PARTS_MAX = 48;
 /** Records that one committed chunk of a replay folds. */
 export const REPLAY_CHUNK_RECORDS = 10_000;
 /** Times an invocation tries to write HEAD before it gives the batch back. */

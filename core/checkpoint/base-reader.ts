@@ -5,14 +5,13 @@
 import { ByteReader } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { addIds, addOlderChange, addPart, viewOfLife } from '../state/part-entries.ts';
+import { addOlderChange, addPart, viewOfLife } from '../state/part-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
-import { isSamePolicy } from '../state/state-change.ts';
 import type { StoredView } from '../state/view-life.ts';
 import type { Base } from './base.ts';
 import { type BlobStores, readBlobRange } from './blobs.ts';
 import { assertLinked, type Delta } from './delta.ts';
-import { chainSince, type PackedBytes } from './manifest.ts';
+import { chainSince, type IdsPart, type PackedBytes } from './manifest.ts';
 import { deltaOf, sameBlob } from './names.ts';
 import type { OpenParts } from './open-parts.ts';
 
@@ -30,33 +29,36 @@ export async function addBase(
   image.apply(base.state, { foreign: isForeign, epoch });
   base.state.end();
   open.adopt(manifest, image, epoch);
-  const read = (bytes: PackedBytes) => readPacked(base, bytes, stores);
+  const readAll = (bytes: readonly PackedBytes[]) =>
+    Promise.all(bytes.map((each) => readPacked(base, each, stores)));
   const wanted = manifest.parts.filter(({ bytes, layout }) => {
     return bytes !== null && viewOfLife(image, manifest.layouts[layout] as StoredView) >= 0;
   });
   for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
     const some = wanted.slice(at, at + READ_AT_ONCE);
-    const all = await Promise.all(some.map(({ bytes }) => read(bytes as PackedBytes)));
+    const all = await readAll(some.map(({ bytes }) => bytes as PackedBytes));
     for (const [index, bytes] of all.entries()) {
       const { layout, entryCount, from } = some[index] as (typeof some)[number];
       const found = addPart(image, manifest.layouts[layout] as StoredView, bytes, from);
       if (found !== entryCount) throw differs(base, `a part has ${found} entries`, entryCount);
     }
   }
-  const { ids } = manifest;
-  if (ids.bytes !== null) {
-    if (!isSamePolicy(ids.policy, image.dedupe)) {
-      throw new CorruptStateFault(
-        `base ${epoch} of ${base.sliceId} lists dedupe ids of another field or time than it keeps them by`,
-      );
+  const idParts = image.wantsIds ? manifest.ids.parts : [];
+  for (let at = 0; at < idParts.length; at += READ_AT_ONCE) {
+    const some = idParts.slice(at, at + READ_AT_ONCE);
+    const all = await readAll(some.map(({ bytes }) => bytes));
+    for (const [index, bytes] of all.entries()) {
+      const { entryCount, newestMs, until } = some[index] as IdsPart;
+      const reader = new ByteReader(bytes);
+      const found = image.dedupeIds.decode(reader, entryCount, image.expiredMs);
+      reader.end();
+      if (found.newestMs !== newestMs) throw differs(base, `ids up to ${found.newestMs}`, newestMs);
+      open.ids.follow(image, until);
     }
-    const reader = new ByteReader(await read(ids.bytes));
-    const found = addIds(image, reader);
-    reader.end();
-    if (found !== ids.entryCount) throw differs(base, `it has ${found} ids`, ids.entryCount);
   }
+  open.ids.follow(image, manifest.ids.until);
   for (const delta of older) {
-    const idCount = addOlderChange(image, delta.change, {
+    addOlderChange(image, delta.change, {
       hasEntry: (view, windowStartMs, key) => {
         const part = open.partOf(view, windowStartMs, key);
         if (part.epoch >= delta.epoch) return true;
@@ -64,9 +66,9 @@ export async function addBase(
         return false;
       },
       hasClosed: delta.epoch <= manifest.runsEpoch,
-      hasIds: delta.epoch <= manifest.ids.epoch,
+      hasIds: delta.epoch <= manifest.ids.until,
     });
-    open.noteIds(idCount);
+    if (delta.epoch > manifest.ids.until) open.ids.follow(image, delta.epoch);
   }
   if (!isForeign && image.entryCount !== base.entryCount) {
     throw differs(base, `its parts and deltas give ${image.entryCount} entries`, base.entryCount);

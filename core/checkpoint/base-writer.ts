@@ -7,6 +7,7 @@ import { referenceOf, writeBlob } from './blobs.ts';
 import type { Head } from './head.ts';
 import {
   chainSince,
+  type IdsPart,
   type Manifest,
   type PackedBytes,
   packsOf,
@@ -78,9 +79,10 @@ function replacedBy(
 function withOwnPack(manifest: Manifest, base: BlobReference): Manifest {
   const own = (bytes: PackedBytes | null) =>
     bytes !== null && sameBlob(bytes.pack, base) ? { ...bytes, pack: base } : bytes;
+  const ownIds = (part: IdsPart) => ({ ...part, bytes: own(part.bytes) ?? part.bytes });
   return {
     ...manifest,
     parts: manifest.parts.map((part) => ({ ...part, bytes: own(part.bytes) })),
-    ids: { ...manifest.ids, bytes: own(manifest.ids.bytes) },
+    ids: { ...manifest.ids, parts: manifest.ids.parts.map(ownIds) },
   };
 }

@@ -4,18 +4,15 @@
  * deltas never needs the base.
  *
  *   parts   what their range held at the epochs that they stand for; the deltas after those hold the rest
+ *   ids     those of records of some epochs that a producer may send again; the deltas after those hold the rest
  *   runs    exactly the closed entries up to `runsEpoch`; the deltas after it hold the rest
  *
- * Invariants: the parts of a view follow each other without a gap, the first from the first key on, the last without an end.
+ * Invariants: the parts of a view follow each other without a gap, the first from the first key on, the last without an end. The
+ * parts of the ids follow each other epoch by epoch, from the first epoch of these ids on.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { EntryBound } from '../state/entry-bound.ts';
-import {
-  type DedupePolicy,
-  decodeDedupePolicy,
-  encodeDedupePolicy,
-} from '../state/state-change.ts';
 import { decodeStoredView, encodeStoredView, type StoredView } from '../state/view-life.ts';
 import {
   type BlobReference,
@@ -66,17 +63,30 @@ export interface PartReference {
   readonly bytes: PackedBytes | null;
 }
 
-/** All ids of records that a producer may send again, as they were at one epoch. */
-export interface IdsReference extends Pick<PartReference, 'epoch' | 'entryCount' | 'bytes'> {
-  /** By which they were kept: those of another one are of no use. */
-  readonly policy: DedupePolicy | null;
+/** Dedupe ids that came with the epochs after `after`, up to `until`: those that had not expired when they were written. */
+export interface IdsPart {
+  readonly after: number;
+  readonly until: number;
+  readonly entryCount: number;
+  /** The latest time from which one of them is counted: once that has expired, all have. */
+  readonly newestMs: number;
+  readonly bytes: PackedBytes;
+}
+
+/** The dedupe ids of all epochs after `after`, up to `until`: what has expired may be missing. */
+export interface KeptIds {
+  /** Where today's ids begin: those of epochs before are of another field, or there are none. */
+  readonly after: number;
+  readonly until: number;
+  /** In the order of the epochs. None: no id is kept of these epochs. */
+  readonly parts: readonly IdsPart[];
 }
 
 export interface Manifest {
   readonly layouts: readonly StoredView[];
   /** Those of one view in order. */
   readonly parts: readonly PartReference[];
-  readonly ids: IdsReference;
+  readonly ids: KeptIds;
   readonly runs: readonly RunReference[];
   readonly runsEpoch: number;
   readonly replaced: readonly ReplacedBlob[];
@@ -86,7 +96,7 @@ export interface Manifest {
 export const EMPTY_MANIFEST: Manifest = {
   layouts: [],
   parts: [],
-  ids: { epoch: 0, entryCount: 0, bytes: null, policy: null },
+  ids: { after: 0, until: 0, parts: [] },
   runs: [],
   runsEpoch: 0,
   replaced: [],
@@ -98,24 +108,24 @@ export function chainSince({
   ids,
   runsEpoch,
 }: Pick<Manifest, 'parts' | 'ids' | 'runsEpoch'>): number {
-  return parts.reduce((least, { epoch }) => Math.min(least, epoch), Math.min(ids.epoch, runsEpoch));
+  return parts.reduce((least, { epoch }) => Math.min(least, epoch), Math.min(ids.until, runsEpoch));
 }
 
 /** Parts and ids, as far as they say where their bytes are. */
 interface Pieces {
   readonly parts: readonly Pick<PartReference, 'bytes'>[];
-  readonly ids: Pick<PartReference, 'bytes'>;
+  readonly ids: { readonly parts: readonly Pick<IdsPart, 'bytes'>[] };
 }
 
 /** Bytes of all parts, ids included. */
 export function partBytesOf({ parts, ids }: Pieces): number {
-  return [...parts, ids].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
+  return [...parts, ...ids.parts].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
 }
 
 /** The packs that parts lie in, each once. */
 export function packsOf({ parts, ids }: Pieces): BlobReference[] {
   const packs = new Map<string, BlobReference>();
-  for (const { bytes } of [...parts, ids]) {
+  for (const { bytes } of [...parts, ...ids.parts]) {
     if (bytes !== null) packs.set(`${bytes.pack.epoch}-${bytes.pack.nonce}`, bytes.pack);
   }
   return [...packs.values()];
@@ -141,8 +151,7 @@ export function encodeManifest(
     encodeBound(part.from, writer);
     encodeContent(part, codeOf, writer);
   }
-  encodeContent(manifest.ids, codeOf, writer);
-  encodeDedupePolicy(manifest.ids.policy, writer);
+  encodeIds(manifest.ids, codeOf, writer);
   writer.varint(manifest.runs.length);
   for (const run of manifest.runs) {
     encodeReference(run, writer);
@@ -176,7 +185,7 @@ export function decodeManifest(reader: ByteReader, self: BlobReference | null = 
     }
     return { layout, from: decodeBound(reader), ...decodeContent(reader, packOf) };
   });
-  const ids = { ...decodeContent(reader, packOf), policy: decodeDedupePolicy(reader) };
+  const ids = decodeIds(reader, packOf);
   const runs = Array.from({ length: reader.varint() }, () => ({
     ...decodeReference(reader),
     level: reader.varint(),
@@ -205,23 +214,59 @@ function encodeContent(
 ): void {
   writer.varint(epoch);
   writer.varint(entryCount);
-  writer.varint(bytes === null ? NOWHERE : codeOf(bytes.pack));
-  if (bytes === null) return;
-  writer.varint(bytes.offset);
-  writer.varint(bytes.byteLength);
-  writer.u32(bytes.checksum);
+  if (bytes === null) writer.varint(NOWHERE);
+  else encodePacked(bytes, codeOf, writer);
 }
 
 function decodeContent(reader: ByteReader, packOf: (code: number) => BlobReference): Content {
   const [epoch, entryCount, code] = [reader.varint(), reader.varint(), reader.varint()];
-  if (code === NOWHERE) return { epoch, entryCount, bytes: null };
-  const bytes = {
-    pack: packOf(code),
-    offset: reader.varint(),
-    byteLength: reader.varint(),
-    checksum: reader.u32(),
-  };
+  const bytes = code === NOWHERE ? null : decodePacked(reader, packOf(code));
   return { epoch, entryCount, bytes };
+}
+
+function encodePacked(
+  { pack, offset, byteLength, checksum }: PackedBytes,
+  codeOf: (pack: BlobReference) => number,
+  writer: ByteWriter,
+): void {
+  writer.varint(codeOf(pack));
+  writer.varint(offset);
+  writer.varint(byteLength);
+  writer.u32(checksum);
+}
+
+function decodePacked(reader: ByteReader, pack: BlobReference): PackedBytes {
+  const [offset, byteLength] = [reader.varint(), reader.varint()];
+  return { pack, offset, byteLength, checksum: reader.u32() };
+}
+
+function encodeIds(
+  { after, until, parts }: KeptIds,
+  codeOf: (pack: BlobReference) => number,
+  writer: ByteWriter,
+): void {
+  writer.varint(after);
+  writer.varint(until);
+  writer.varint(parts.length);
+  for (const part of parts) {
+    writer.varint(part.after);
+    writer.varint(part.until);
+    writer.varint(part.entryCount);
+    writer.f64(part.newestMs);
+    encodePacked(part.bytes, codeOf, writer);
+  }
+}
+
+function decodeIds(reader: ByteReader, packOf: (code: number) => BlobReference): KeptIds {
+  const [after, until] = [reader.varint(), reader.varint()];
+  const parts = Array.from({ length: reader.varint() }, () => ({
+    after: reader.varint(),
+    until: reader.varint(),
+    entryCount: reader.varint(),
+    newestMs: reader.f64(),
+    bytes: decodePacked(reader, packOf(reader.varint())),
+  }));
+  return { after, until, parts };
 }
 
 function encodeBound(bound: EntryBound | null, writer: ByteWriter): void {

@@ -8,7 +8,8 @@ import { viewOfLife } from '../state/part-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { isSameLife, type StoredView, type ViewLife } from '../state/view-life.ts';
-import type { IdsReference, Manifest, PackedBytes } from './manifest.ts';
+import type { Manifest, PackedBytes } from './manifest.ts';
+import { OpenIds } from './open-ids.ts';
 
 export interface OpenPart {
   readonly from: EntryBound | null;
@@ -22,27 +23,19 @@ export interface OpenPart {
 }
 
 /** What a delta that is being written touches. */
-export interface Touched {
-  readonly parts: ReadonlySet<OpenPart>;
-  readonly ids: boolean;
-}
+export type Touched = ReadonlySet<OpenPart>;
 
 export class OpenParts {
   /** By view of the plan, each in the order of its ranges, which leave nothing out. */
   readonly views: OpenPart[][];
-  ids: { readonly reference: IdsReference; isTouched: boolean };
-  /** Before the first base the ids of all deltas are of the policy of the first one. */
-  #hasPolicy = false;
+  readonly ids: OpenIds;
   /** Of each view, the life whose parts these are. */
   readonly #lives: (ViewLife | null)[];
 
   /** Of an image that has nothing of the views at `epoch`. */
   constructor(image: SliceImage, epoch: number) {
     this.views = image.plan.views.map(() => [emptyPart(epoch)]);
-    this.ids = {
-      reference: { epoch, entryCount: 0, bytes: null, policy: null },
-      isTouched: false,
-    };
+    this.ids = new OpenIds(image, epoch);
     this.#lives = image.lives.slice();
   }
 
@@ -60,14 +53,13 @@ export class OpenParts {
       assert(parts[0]?.from === null, 'parts-leave-nothing-out', () => `of view ${view}`);
       this.views[view] = parts;
     }
-    this.ids = { reference: manifest.ids, isTouched: manifest.ids.epoch < epoch };
-    this.#hasPolicy = true;
+    this.ids.adopt(manifest.ids, image);
     for (const view of this.#lives.keys()) this.#lives[view] = image.lives[view] ?? null;
   }
 
   /** The image has followed a delta, in which a view may have begun another life: what was stored before is none of it. */
   follow(image: SliceImage, epoch: number): void {
-    this.#learnPolicy(image);
+    this.ids.follow(image, epoch);
     for (const view of this.views.keys()) {
       const life = image.lives[view] ?? null;
       const known = this.#lives[view] ?? null;
@@ -88,11 +80,6 @@ export class OpenParts {
     this.partOf(view, windowStartMs, key).isTouched = true;
   }
 
-  /** A delta after the base has so many ids. */
-  noteIds(count: number): void {
-    if (count > 0) this.ids.isTouched = true;
-  }
-
   /** What the delta of `state` will touch. */
   touchedBy(state: SliceState): Touched {
     const touched = new Set<OpenPart>();
@@ -106,20 +93,13 @@ export class OpenParts {
         }
       }
     }
-    return { parts: touched, ids: state.newIdCount > 0 };
+    return touched;
   }
 
-  /** The delta is committed. */
-  add({ parts, ids }: Touched, image: SliceImage): void {
-    this.#learnPolicy(image);
-    for (const part of parts) part.isTouched = true;
-    this.ids.isTouched ||= ids;
-  }
-
-  #learnPolicy({ dedupe }: SliceImage): void {
-    if (this.#hasPolicy) return;
-    this.#hasPolicy = true;
-    this.ids = { ...this.ids, reference: { ...this.ids.reference, policy: dedupe } };
+  /** The delta of this epoch is committed. */
+  add(touched: Touched, image: SliceImage, epoch: number): void {
+    for (const part of touched) part.isTouched = true;
+    this.ids.follow(image, epoch);
   }
 }
 

@@ -9,22 +9,16 @@
  * fallback without an epoch that is whole.
  */
 import { ByteWriter } from '../bytes.ts';
-import { crc32c } from '../crc32c.ts';
 import type { Knobs } from '../knobs.ts';
 import { encodePart } from '../state/part-entries.ts';
 import type { SliceState } from '../state/slice-state.ts';
-import { isSamePolicy, type WindowSource } from '../state/state-change.ts';
-import { PACK_OFFSET } from './base.ts';
+import type { WindowSource } from '../state/state-change.ts';
+import { IdWriter } from './id-writer.ts';
 import { Layouts } from './layouts.ts';
-import {
-  type IdsReference,
-  type Manifest,
-  type PackedBytes,
-  type PartReference,
-  partBytesOf,
-} from './manifest.ts';
+import { type Manifest, type PartReference, partBytesOf } from './manifest.ts';
 import type { BlobReference } from './names.ts';
 import type { OpenPart, OpenParts, Touched } from './open-parts.ts';
+import { PackWriter, type RewriteTask, type WriteLimits } from './pack-writer.ts';
 
 export interface PartsRequest {
   readonly epoch: number;
@@ -51,18 +45,13 @@ export function writeParts(
   const layouts = new Layouts();
   const views = open.views.map((parts, view) => {
     return parts.map((part, index): RangeFacts => {
-      const isTouched = part.isTouched || touched.parts.has(part);
+      const isTouched = part.isTouched || touched.has(part);
       return { view, part, next: parts[index + 1] ?? null, isTouched };
     });
   });
-  const policy = state.image.dedupe;
-  // Those of before are none of this policy, whether or not a delta says so.
-  const isOtherPolicy = !isSamePolicy(open.ids.reference.policy, policy);
-  const idsTouched = isOtherPolicy || open.ids.isTouched || touched.ids;
-  const untouchedIds = { ...open.ids.reference, epoch };
-  let ids: IdsReference = idsTouched ? open.ids.reference : untouchedIds;
   const budget = budgetOf(open, knobs);
   const limits = { epoch, budget, partBytesMax: knobs.partBytesMax };
+  const ids = new IdWriter(state, open.ids, pack, limits, knobs);
   const anew = new Map<OpenPart, PartReference[]>();
   const tasks: RewriteTask[] = views.flat().map((facts) => ({
     isTouched: facts.isTouched,
@@ -70,19 +59,11 @@ export function writeParts(
     bytes: facts.part.bytes,
     run: () => anew.set(facts.part, writePart(state, facts, layouts, pack, limits)),
   }));
-  tasks.push({
-    isTouched: idsTouched,
-    epoch: open.ids.reference.epoch,
-    bytes: open.ids.reference.bytes,
-    run: () => {
-      ids = writeIds(state, pack, epoch);
-    },
-  });
+  tasks.push(...ids.tasks(request.loneUntil));
   for (const task of inOrder(tasks, request.loneUntil)) {
     if (pack.byteLength >= budget) break;
     task.run();
   }
-  if (isOtherPolicy && ids.epoch !== epoch) ids = writeIds(state, pack, epoch);
   const parts = views.flatMap((ranges, view) => {
     const starts = state.openStarts(view);
     const references = ranges.flatMap((facts): readonly PartReference[] => {
@@ -96,7 +77,7 @@ export function writeParts(
     });
     return withoutGaps(references, layouts.indexOf(state.storedView(view)), epoch);
   });
-  return { bytes: pack.finish(), layouts: layouts.all, parts, ids };
+  return { bytes: pack.finish(), layouts: layouts.all, parts, ids: ids.finish() };
 }
 
 interface RangeFacts {
@@ -105,14 +86,6 @@ interface RangeFacts {
   /** Where the range ends; null: it does not. */
   readonly next: OpenPart | null;
   readonly isTouched: boolean;
-}
-
-/** Something that may be written anew. */
-interface RewriteTask {
-  readonly isTouched: boolean;
-  readonly epoch: number;
-  readonly bytes: PackedBytes | null;
-  readonly run: () => void;
 }
 
 /** What deltas have touched, the oldest epoch first; then what lies alone, the oldest pack first. */
@@ -127,25 +100,9 @@ function inOrder(tasks: readonly RewriteTask[], loneUntil: number): RewriteTask[
 }
 
 /** A round over all parts takes no more commits than a chain may be long. */
-function budgetOf({ views, ids }: OpenParts, knobs: Knobs): number {
-  const byteLength = partBytesOf({ parts: views.flat(), ids: ids.reference });
+function budgetOf({ views }: OpenParts, knobs: Knobs): number {
+  const byteLength = partBytesOf({ parts: views.flat(), ids: { parts: [] } });
   return Math.max(knobs.partBytesMinToRewrite, byteLength / knobs.chainLengthMax);
-}
-
-function writeIds(state: SliceState, pack: PackWriter, epoch: number): IdsReference {
-  const policy = state.image.dedupe;
-  if (policy === null) return { epoch, entryCount: 0, bytes: null, policy };
-  let entryCount = 0;
-  const bytes = pack.write((writer) => {
-    entryCount = state.encodeIds(writer);
-  });
-  return { epoch, entryCount, bytes, policy };
-}
-
-interface WriteLimits {
-  readonly epoch: number;
-  readonly budget: number;
-  readonly partBytesMax: number;
 }
 
 /**
@@ -238,30 +195,4 @@ function bytesAnEntry(windows: readonly WindowSource[]): number {
   const writer = new ByteWriter(1024);
   encodePart(samples, writer);
   return writer.length / countOf(samples);
-}
-
-/** The bytes of parts, one behind the other. */
-class PackWriter {
-  readonly #pack: BlobReference;
-  readonly #writer = new ByteWriter(1024);
-
-  constructor(pack: BlobReference) {
-    this.#pack = pack;
-  }
-
-  get byteLength(): number {
-    return this.#writer.length;
-  }
-
-  write(write: (writer: ByteWriter) => void): PackedBytes {
-    const start = this.#writer.length;
-    write(this.#writer);
-    const checksum = crc32c(this.#writer.peek().subarray(start));
-    const byteLength = this.#writer.length - start;
-    return { pack: this.#pack, offset: PACK_OFFSET + start, byteLength, checksum };
-  }
-
-  finish(): Uint8Array {
-    return this.#writer.finish();
-  }
 }

@@ -13,6 +13,7 @@ import type { StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import type { RecordClass } from './counters.ts';
+import { expiredBy } from './dedupe-life.ts';
 import { SequenceHash } from './digest.ts';
 import { GroupKeyBuffer } from './group-key.ts';
 import { afterHeartbeat, afterRecord, isHeartbeat } from './heartbeat.ts';
@@ -170,7 +171,8 @@ export class RecordFold {
     if (folded) {
       this.#keepId(timeMs, since);
       if (isDropped) progress.partlyDropped++;
-      if (this.#fields.dedupeId !== null && timeMs <= this.#expiredMs(since)) progress.pastDedupe++;
+      if (this.#fields.dedupeId !== null && timeMs <= progress.watermarkMs - this.#withinMs)
+        progress.pastDedupe++;
     }
     progress.newestMs = Math.max(progress.newestMs, timeMs);
     progress.highMs = Math.max(progress.highMs, timeMs);
@@ -250,15 +252,15 @@ export class RecordFold {
     const { dedupeId } = this.#fields;
     if (dedupeId === null) return false;
     hashText(dedupeId, this.#dedupeId);
-    const expiredMs = Math.max(this.#expiredMs(since), timeMs - this.#withinMs);
+    const expiredMs = Math.max(this.#expiredMs(image, since), timeMs - this.#withinMs);
     return (
       since.dedupeIds.has(this.#dedupeId, expiredMs) ||
       image.dedupeIds.has(this.#dedupeId, expiredMs)
     );
   }
 
-  #expiredMs({ progress }: Uncommitted): number {
-    return progress.watermarkMs - this.#withinMs;
+  #expiredMs({ dedupe }: SliceImage, { progress }: Uncommitted): number {
+    return expiredBy(dedupe, progress.watermarkMs);
   }
 
   #keepId(timeMs: number, since: Uncommitted): void {
@@ -266,7 +268,7 @@ export class RecordFold {
     if (dedupe === null || this.#fields.dedupeId === null) return;
     const { watermarkMs } = since.progress;
     const countedFromMs = Math.max(timeMs, watermarkMs);
-    since.dedupeIds.add(this.#dedupeId, countedFromMs, this.#expiredMs(since));
+    since.dedupeIds.add(this.#dedupeId, countedFromMs);
   }
 }
 

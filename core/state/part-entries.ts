@@ -10,18 +10,12 @@ import { ByteReader, type ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { type StoredLayout, storedLayout } from './column-layout.ts';
-import { DedupeIds } from './dedupe-ids.ts';
+import { ID_BYTES } from './dedupe-ids.ts';
+import { hasSameIds } from './dedupe-life.ts';
 import { compareBound, type EntryBound } from './entry-bound.ts';
 import { LEDGER_VIEW } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
-import {
-  decodeChange,
-  decodeWindow,
-  dedupePolicyOf,
-  encodeWindow,
-  isSamePolicy,
-  type WindowSource,
-} from './state-change.ts';
+import { decodeChange, decodeWindow, encodeWindow, type WindowSource } from './state-change.ts';
 import { isSameLife, type StoredView } from './view-life.ts';
 import { putOpen, type ViewTable } from './view-table.ts';
 
@@ -60,13 +54,6 @@ export function addPart(
   return entryCount;
 }
 
-/** Adds what `DedupeIds.encode` wrote by the image's policy, where the plan has one by the same field; how many ids that was. */
-export function addIds(image: SliceImage, reader: ByteReader): number {
-  const isWanted = image.dedupe?.fieldText === dedupePolicyOf(image.plan)?.fieldText;
-  const into = isWanted && image.dedupe !== null ? image.dedupeIds : new DedupeIds();
-  return into.decode(reader, image.expiredMs);
-}
-
 /** What of a delta before the base is in parts and runs already. */
 export interface Coverage {
   /** True if the part of the entry's range stands for the delta's epoch or a later one. */
@@ -75,9 +62,8 @@ export interface Coverage {
   readonly hasIds: boolean;
 }
 
-/** Adds what a delta at or before the base says beyond parts and runs, deltas in their order; how many ids it added. */
-export function addOlderChange(image: SliceImage, change: ByteReader, covered: Coverage): number {
-  let idCount = 0;
+/** Adds what a delta at or before the base says beyond parts and runs, deltas in their order. */
+export function addOlderChange(image: SliceImage, change: ByteReader, covered: Coverage): void {
   let targets: readonly (Target | null)[] = [];
   decodeChange(change, {
     progress: () => {},
@@ -107,22 +93,14 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
         }
       } else putOpen(table, windowStartMs, key, ahead, layout.columns);
     },
-    dedupe: (policy, ids) => {
-      if (covered.hasIds) {
-        new DedupeIds().decode(ids, Number.POSITIVE_INFINITY);
-        return;
-      }
-      idCount = addIds(image, ids);
-      if (idCount > 0 && !isSamePolicy(policy, image.dedupe)) {
-        throw new CorruptStateFault(
-          'a delta before a base has dedupe ids that were kept by another field or time',
-        );
-      }
+    dedupe: (life, ids) => {
+      if (covered.hasIds) ids.raw(ids.varint() * ID_BYTES);
+      else if (hasSameIds(life, image.dedupe)) image.addIds(ids);
+      else throw new CorruptStateFault('a delta before a base has dedupe ids of another field');
     },
     quarantined: () => {},
   });
   change.end();
-  return idCount;
 }
 
 /** The view of the image that this is, in the same life; −1: none. */

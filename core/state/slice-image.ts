@@ -15,14 +15,21 @@ import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
 import { Relayout, type StoredLayout, storedLayout } from './column-layout.ts';
-import { DedupeIds } from './dedupe-ids.ts';
+import { DedupeIds, ID_BYTES } from './dedupe-ids.ts';
+import {
+  checkFollows,
+  type DedupeLife,
+  dedupePolicyOf,
+  expiredBy,
+  firstDedupe,
+  hasSameIds,
+  nextDedupe,
+} from './dedupe-life.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
   type ChangeSource,
-  type DedupePolicy,
   decodeChange,
-  dedupePolicyOf,
   encodeChange,
   type FoldProgress,
   noProgress,
@@ -51,7 +58,6 @@ interface ChangeOrigin {
 /** Is told what a change says, entry by entry. */
 export interface ChangeObserver {
   noteEntry(view: number, windowStartMs: number, key: Uint8Array): void;
-  noteIds(count: number): void;
 }
 
 const OWN_PLAN: ChangeOrigin = { foreign: false, epoch: 0 };
@@ -75,7 +81,7 @@ export class SliceImage {
   /** Which life of each view this is; null where the view is not in what was stored. */
   readonly lives: (ViewLife | null)[];
   /** What the ids are kept by: that of the plan, or of what was stored last by another one. */
-  dedupe: DedupePolicy | null;
+  dedupe: DedupeLife | null;
   progress: FoldProgress;
 
   #closedBytes = 0;
@@ -90,7 +96,7 @@ export class SliceImage {
     this.closed = this.views.map(() => []);
     this.recentLedger = new RecentLedger(this.closed.at(-1) as ClosedEntry[]);
     this.lives = [...plan.views.map(firstLife), LIVING_LEDGER.life];
-    this.dedupe = dedupePolicyOf(plan);
+    this.dedupe = firstDedupe(plan);
     this.progress = noProgress(plan);
   }
 
@@ -100,7 +106,7 @@ export class SliceImage {
 
   /** Ids that are counted from it or before are not known any more. */
   get expiredMs(): number {
-    return this.progress.watermarkMs - (this.dedupe?.withinMs ?? 0);
+    return expiredBy(this.dedupe, this.progress.watermarkMs);
   }
 
   /**
@@ -144,12 +150,14 @@ export class SliceImage {
           if (section === 'closed') closedCount++;
         }
       },
-      dedupe: (policy, ids) => {
-        const count = this.#followDedupe(policy, ids, watermarkBeforeMs);
-        observer?.noteIds(count);
+      dedupe: (life, ids) => {
+        if (!this.#isPristine) checkFollows(this.dedupe, life, watermarkBeforeMs, origin.epoch);
+        this.#beginDedupe(life);
+        this.addIds(ids);
       },
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
     });
+    this.dedupeIds.sweep(this.expiredMs);
     const removedCount = this.removeClosedWindows();
     assert(
       removedCount <= closedCount,
@@ -170,7 +178,7 @@ export class SliceImage {
           ? { since: epoch, ordinal: index, columns: columns.map(() => begins) }
           : { ...life, columns: life.columns.map((column) => column ?? begins) };
     }
-    this.#adoptDedupe(dedupePolicyOf(this.plan), this.progress.watermarkMs);
+    this.#beginDedupe(nextDedupe(this.dedupe, this.plan, this.progress.watermarkMs, epoch - 1));
   }
 
   /** The views in their lives. Asked of a whole image only. */
@@ -237,6 +245,18 @@ export class SliceImage {
       dedupeIds: [this.dedupeIds],
       quarantined: [],
     };
+  }
+
+  /** True if ids of today's life are ids to the plan. */
+  get wantsIds(): boolean {
+    return this.dedupe !== null && this.dedupe.fieldText === dedupePolicyOf(this.plan)?.fieldText;
+  }
+
+  /** Adds a list of ids of today's life, where they are ids to the plan. */
+  addIds(reader: ByteReader): void {
+    const count = reader.varint();
+    if (this.wantsIds) this.dedupeIds.decode(reader, count, this.expiredMs);
+    else reader.raw(count * ID_BYTES);
   }
 
   /** Bytes of memory that the image holds, about. */
@@ -340,14 +360,10 @@ export class SliceImage {
     return entries;
   }
 
-  /** How many ids there were. */
-  #followDedupe(stored: DedupePolicy | null, ids: ByteReader, watermarkBeforeMs: number): number {
-    if (this.#isPristine) this.dedupe = stored;
-    else this.#adoptDedupe(stored, watermarkBeforeMs);
-    const isWanted = stored !== null && stored.fieldText === dedupePolicyOf(this.plan)?.fieldText;
-    // Ids of another field are no use to this plan.
-    const into = isWanted ? this.dedupeIds : new DedupeIds();
-    return into.decode(ids, this.progress.watermarkMs - (stored?.withinMs ?? 0));
+  /** By what ids are known from here on. */
+  #beginDedupe(life: DedupeLife | null): void {
+    if (!hasSameIds(this.dedupe, life)) this.dedupeIds.clear();
+    this.dedupe = life;
   }
 
   /** Where times are read in another way from here on, those that were read until here say nothing of what is missing. */
@@ -367,15 +383,5 @@ export class SliceImage {
     if (otherTimesUntilMs === Number.NEGATIVE_INFINITY) return newestMs + 1;
     const aheadMs = this.plan.time === null ? 0 : (this.plan.skewMs ?? Number.POSITIVE_INFINITY);
     return Math.max(newestMs, otherTimesUntilMs + aheadMs) + 1;
-  }
-
-  /** Another way to know duplicates holds from here on: ids of the same field stay, and what has expired until here is gone. */
-  #adoptDedupe(policy: DedupePolicy | null, watermarkMs: number): void {
-    const before = this.dedupe;
-    this.dedupe = policy;
-    if (before === null || before.fieldText !== policy?.fieldText) this.dedupeIds.clear();
-    else if (before.withinMs !== policy.withinMs) {
-      this.dedupeIds.sweep(watermarkMs - before.withinMs);
-    }
   }
 }

@@ -12,7 +12,8 @@ import type { StreamRecord } from '../ports.ts';
 import type { Position } from '../position.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import { type ClosedEntry, closedEntriesOf } from './closed-entries.ts';
-import { DedupeIds } from './dedupe-ids.ts';
+import type { IdRange } from './dedupe-ids.ts';
+import { expiredBy } from './dedupe-life.ts';
 import type { EntryBound } from './entry-bound.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
@@ -201,16 +202,27 @@ export class SliceState {
     return sources;
   }
 
-  /** Ids that came since the last commit. */
-  get newIdCount(): number {
-    return this.#since.dedupeIds.size;
+  /** The ordinal behind that of the last dedupe id, of those that are not committed too. */
+  get idsEnd(): number {
+    return this.image.dedupeIds.end + this.#since.dedupeIds.end;
   }
 
-  /** Ids that a producer may send again; how many there are. */
-  encodeIds(writer: ByteWriter): number {
-    const { dedupe, dedupeIds } = this.image;
-    const expiredMs = this.#since.progress.watermarkMs - (dedupe?.withinMs ?? 0);
-    return DedupeIds.encode([dedupeIds, this.#since.dedupeIds], expiredMs, writer);
+  /** Ids that are counted from it or before are not known any more. */
+  get expiredMs(): number {
+    return expiredBy(this.image.dedupe, this.#since.progress.watermarkMs);
+  }
+
+  /** Those of a range of ordinals that a producer may send again. */
+  encodeIds(from: number, to: number, writer: ByteWriter): IdRange {
+    const { expiredMs } = this;
+    const { dedupeIds } = this.image;
+    const old = dedupeIds.encode(from, to, expiredMs, writer);
+    const [first, end] = [Math.max(0, from - dedupeIds.end), to - dedupeIds.end];
+    const added = this.#since.dedupeIds.encode(first, end, expiredMs, writer);
+    return {
+      entryCount: old.entryCount + added.entryCount,
+      newestMs: Math.max(old.newestMs, added.newestMs),
+    };
   }
 
   /** Closed entries and late partials that no run holds, this memory's included, by index of the image's views. */
@@ -232,6 +244,7 @@ export class SliceState {
     for (const table of image.tables) table.commit();
     image.progress = copyProgress(this.#since.progress);
     image.dedupeIds.merge(this.#since.dedupeIds, image.expiredMs);
+    image.dedupeIds.sweep(image.expiredMs);
     image.removeClosedWindows();
     this.#since.reset(image);
   }

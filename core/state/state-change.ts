@@ -3,20 +3,20 @@
  *
  *   position · watermark · newest time · high mark · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
  *   views · open and closed entries of each view · late partials of each view · dedupe · quarantined
- *   view: name, hash, life, columns     dedupe: field and within, ids
+ *   view: name, hash, life, columns     dedupe: field, within and life, ids
  *
  * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend. In a base entries
  * ascend by key, so the same state has the same bytes, however it came about; in a delta they stand as they were touched.
  * Position, digest, records and counts are totals since the slice began.
  */
-import type { ByteReader, ByteWriter } from '../bytes.ts';
-import { formatFieldPath } from '../definition/field-path.ts';
+import { type ByteReader, ByteWriter } from '../bytes.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { timeHash } from '../definition/plan-hash.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { isSequenceNumber, type Position, START } from '../position.ts';
 import { addCounts, decodeCounts, encodeCounts, noRecords, type RecordCounts } from './counters.ts';
-import { DedupeIds } from './dedupe-ids.ts';
+import { DedupeIds, ID_BYTES } from './dedupe-ids.ts';
+import { type DedupeLife, decodeDedupeLife, encodeDedupeLife, expiredBy } from './dedupe-life.ts';
 import { Digest } from './digest.ts';
 import { NO_HEARTBEAT, type ShardTime } from './heartbeat.ts';
 import type { WindowEntries } from './key-table.ts';
@@ -111,15 +111,9 @@ export interface ViewSource {
 export interface ChangeSource {
   readonly progress: FoldProgress;
   readonly views: readonly ViewSource[];
-  readonly dedupe: DedupePolicy | null;
+  readonly dedupe: DedupeLife | null;
   readonly dedupeIds: readonly DedupeIds[];
   readonly quarantined: readonly QuarantineEntry[];
-}
-
-/** By which field ids are known, and for how much event time: the ids are of one field only. */
-export interface DedupePolicy {
-  readonly fieldText: string;
-  readonly withinMs: number;
 }
 
 export type EntrySection = 'open' | 'closed' | 'late';
@@ -137,7 +131,7 @@ export interface ChangeVisitor {
     reader: ByteReader,
   ): void;
   /** `reader` is at the ids, which are to be read. */
-  dedupe(policy: DedupePolicy | null, reader: ByteReader): void;
+  dedupe(life: DedupeLife | null, reader: ByteReader): void;
   quarantined(record: QuarantineEntry): void;
 }
 
@@ -150,7 +144,7 @@ export function encodeChange(source: ChangeSource, writer: ByteWriter, order: En
     encodeWindows(closed, writer, order);
   }
   for (const { late } of source.views) encodeWindows(late, writer, order);
-  encodeDedupe(source, writer);
+  encodeDedupe(source, writer, order);
   writer.varint(source.quarantined.length);
   for (const record of source.quarantined) encodeQuarantined(record, writer);
 }
@@ -172,7 +166,7 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
     visit(view, 'closed');
   }
   for (const view of stored.keys()) visit(view, 'late');
-  visitor.dedupe(decodeDedupePolicy(reader), reader);
+  visitor.dedupe(decodeDedupeLife(reader), reader);
   const quarantinedCount = reader.varint();
   for (let index = 0; index < quarantinedCount; index++) {
     visitor.quarantined(decodeQuarantined(reader));
@@ -270,21 +264,22 @@ export function decodeWindow(
   for (let entry = 0; entry < entryCount; entry++) visit(windowStartMs, reader.bytes(), reader);
 }
 
-/** Without dedupe there are no ids. */
-function encodeDedupe({ dedupe, dedupeIds, progress }: ChangeSource, writer: ByteWriter): void {
-  encodeDedupePolicy(dedupe, writer);
-  const expiredMs = progress.watermarkMs - (dedupe?.withinMs ?? 0);
-  DedupeIds.encode(dedupe === null ? [] : dedupeIds, expiredMs, writer);
-}
-
-export function encodeDedupePolicy(policy: DedupePolicy | null, writer: ByteWriter): void {
-  writer.string(policy?.fieldText ?? '');
-  writer.varint(policy?.withinMs ?? 0);
-}
-
-export function decodeDedupePolicy(reader: ByteReader): DedupePolicy | null {
-  const [fieldText, withinMs] = [reader.string(), reader.varint()];
-  return fieldText === '' ? null : { fieldText, withinMs };
+/** In the order in which they came, older times of an id too; or each once, by hash. Without dedupe there are none. */
+function encodeDedupe(
+  { dedupe, dedupeIds, progress }: ChangeSource,
+  writer: ByteWriter,
+  order: EntryOrder,
+): void {
+  encodeDedupeLife(dedupe, writer);
+  const expiredMs = expiredBy(dedupe, progress.watermarkMs);
+  if (order === 'by-key') {
+    DedupeIds.encodeCanonical(dedupeIds, expiredMs, writer);
+    return;
+  }
+  const ids = new ByteWriter();
+  for (const set of dedupeIds) set.encode(0, set.end, expiredMs, ids);
+  writer.varint(ids.length / ID_BYTES);
+  writer.raw(ids.peek());
 }
 
 function encodeQuarantined(record: QuarantineEntry, writer: ByteWriter): void {
@@ -305,16 +300,6 @@ function decodeQuarantined(reader: ByteReader): QuarantineEntry {
     detail: reader.string(),
     data: reader.bytes(),
   };
-}
-
-export function isSamePolicy(a: DedupePolicy | null, b: DedupePolicy | null): boolean {
-  return a?.fieldText === b?.fieldText && a?.withinMs === b?.withinMs;
-}
-
-/** By what a plan keeps ids; null where it does not. */
-export function dedupePolicyOf({ dedupe }: Plan): DedupePolicy | null {
-  if (dedupe === null) return null;
-  return { fieldText: formatFieldPath(dedupe.path), withinMs: dedupe.withinMs };
 }
 
 /** Of a slice that has folded nothing. */

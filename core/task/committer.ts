@@ -80,7 +80,7 @@ export class Committer {
       this.#owner.identify(record, written.head),
     );
     state.commit();
-    parts.add(written.touched, state.image);
+    parts.add(written.touched, state.image, written.head.epoch);
     if (written.compacted) parts.adopt(written.manifest, state.image, written.head.epoch);
     if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetClosed();
     memory.head = written.head;

@@ -4,8 +4,8 @@
  * or counted twice, the answer is that something was.
  */
 import type { Plan } from '../definition/plan.ts';
+import { type DedupePolicy, dedupePolicyOf } from '../state/dedupe-life.ts';
 import type { SliceImage } from '../state/slice-image.ts';
-import { type DedupePolicy, dedupePolicyOf } from '../state/state-change.ts';
 import { sameLives } from '../state/view-life.ts';
 
 /** Of an image of the plan before. */

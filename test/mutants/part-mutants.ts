@@ -1,16 +1,8 @@
 /**
  * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
  */
-import type { Scenario } from '../../simulation/scenario.ts';
 import { PARTS_AND_RETENTION, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
-
-/** Some keep ids by another time, some keep none. */
-const PLANS_IN_TURN: Scenario['incidents'] = [1, 2, 3, 0].map((plan, index) => ({
-  atMs: 10_000 + 12_000 * index,
-  kind: 'change-plan',
-  plan,
-}));
 
 const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
 
@@ -25,17 +17,6 @@ const OF_RETENTION: readonly Mutant[] = (
     ),
   ] as const
 ).map((each) => ({ ...each, scenario: PARTS_AND_RETENTION }));
-
-const OF_ANOTHER_POLICY: Mutant = {
-  ...mutant(
-    'ids of another policy are listed as they are',
-    UNREADABLE,
-    'core/checkpoint/part-writer.ts',
-    'const isOtherPolicy = !isSamePolicy(open.ids.reference.policy, policy);',
-    'const isOtherPolicy = false;',
-  ),
-  scenario: { ...SMALL_PARTS, incidents: PLANS_IN_TURN },
-};
 
 const OF_SMALL_PARTS: readonly Mutant[] = (
   [
@@ -78,7 +59,7 @@ const OF_SMALL_PARTS: readonly Mutant[] = (
       'ids that came after those that are written are forgotten',
       'wrong state|wrong answer',
       'core/checkpoint/base-reader.ts',
-      'hasIds: delta.epoch <= manifest.ids.epoch,',
+      'hasIds: delta.epoch <= manifest.ids.until,',
       'hasIds: true,',
     ),
     mutant(
@@ -98,8 +79,4 @@ const OF_SMALL_PARTS: readonly Mutant[] = (
   ] as const
 ).map((each) => ({ ...each, scenario: SMALL_PARTS }));
 
-export const PART_MUTANTS: readonly Mutant[] = [
-  ...OF_SMALL_PARTS,
-  ...OF_RETENTION,
-  OF_ANOTHER_POLICY,
-];
+export const PART_MUTANTS: readonly Mutant[] = [...OF_SMALL_PARTS, ...OF_RETENTION];

@@ -27,7 +27,7 @@ function standingOf({ parts, manifest }: Checkpoint) {
   const views = parts.views.map((all) =>
     all.map(({ from, epoch, entryCount }) => ({ from, epoch, entryCount })),
   );
-  return { views, ids: parts.ids.reference.epoch, manifest };
+  return { views, ids: parts.ids.kept, manifest };
 }
 
 /** No gap, no overlap, and nothing that lies beyond the manifest's own chain. */

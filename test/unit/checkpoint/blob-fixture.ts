@@ -63,10 +63,12 @@ export const someManifest: Manifest = {
     },
   ],
   ids: {
-    epoch: 8,
-    entryCount: 2,
-    bytes: packedAt(8, 2 ** 33, 57),
-    policy: { fieldText: 'id', withinMs: 60_000 },
+    after: 2,
+    until: 8,
+    parts: [
+      { after: 2, until: 5, entryCount: 2, newestMs: 1.5, bytes: packedAt(7, 2 ** 33, 48) },
+      { after: 5, until: 8, entryCount: 1, newestMs: -4, bytes: packedAt(8, 40, 24) },
+    ],
   },
   runs: [runAt(3, 2), runAt(9, 0, 2 ** 40)],
   runsEpoch: 9,

@@ -151,7 +151,11 @@ describe('collecting', () => {
   const manifest: Manifest = {
     ...EMPTY_MANIFEST,
     parts: [{ layout: 0, from: null, epoch: 12, entryCount: 1, bytes: packedAt(3) }],
-    ids: { epoch: 12, entryCount: 1, bytes: packedAt(2), policy: null },
+    ids: {
+      after: 0,
+      until: 12,
+      parts: [{ after: 0, until: 12, entryCount: 1, newestMs: 0, bytes: packedAt(2) }],
+    },
     runs: [runAt(4)],
     replaced: [
       { blob: blobAt('run', 5), epoch: 10 },
