@@ -6,6 +6,7 @@ import {
   CHAIN_BYTES_MIN_TO_COMPACT,
   CHAIN_LENGTH_MAX,
   COMMIT_RESERVE_MS,
+  DRAIN_BYTES_MIN,
   HEAD_WRITE_ATTEMPTS_MAX,
   ID_PARTS_MAX,
   PART_BYTES_MAX,
@@ -28,6 +29,7 @@ export interface Knobs {
   readonly partBytesMax: number;
   readonly partBytesMinToRewrite: number;
   readonly idPartsMax: number;
+  readonly drainBytesMin: number;
   readonly runFanIn: number;
   readonly runBlockBytes: number;
   readonly runBytesMaxToMerge: number;
@@ -48,6 +50,7 @@ export const DEFAULT_KNOBS: Knobs = {
   partBytesMax: PART_BYTES_MAX,
   partBytesMinToRewrite: PART_BYTES_MIN_TO_REWRITE,
   idPartsMax: ID_PARTS_MAX,
+  drainBytesMin: DRAIN_BYTES_MIN,
   runFanIn: RUN_FAN_IN,
   runBlockBytes: RUN_BLOCK_BYTES,
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,

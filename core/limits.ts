@@ -53,6 +53,8 @@ export const PART_BYTES_MAX = 2 * MIB;
 export const PART_BYTES_MIN_TO_REWRITE = 4 * MIB;
 /** Parts of dedupe ids that are less than half as large as a part may be: of more of them, neighbours are merged. */
 export const ID_PARTS_MAX = 48;
+/** Closing entries that one base drains into its run: more only where so many wait that draining would not keep up. As many are a reason for a base. */
+export const DRAIN_BYTES_MIN = 2 * MIB;
 /** Records that one committed chunk of a replay folds. */
 export const REPLAY_CHUNK_RECORDS = 10_000;
 /** Times an invocation tries to write HEAD before it gives the batch back. */

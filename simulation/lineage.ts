@@ -128,7 +128,7 @@ export class Lineage {
   }
 
   async #redrivenBy(delta: Delta, head: Head, image: SliceImage): Promise<Redriven[]> {
-    const ledger = image.closed.at(-1) as ClosedEntry[];
+    const ledger = image.late.at(-1) as ClosedEntry[];
     const redriven: Redriven[] = [];
     const requests = await this.#inbox.list(head.sliceId, null, 10_000);
     for (const id of delta.requestsDone) {

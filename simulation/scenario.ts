@@ -185,6 +185,7 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
       .fork('rewrite')
       .pick([1, 300, DEFAULT_KNOBS.partBytesMinToRewrite]),
     idPartsMax: random.fork('ids').pick([0, 2, DEFAULT_KNOBS.idPartsMax]),
+    drainBytesMin: random.fork('drain').pick([1, 100, 1_000, DEFAULT_KNOBS.drainBytesMin]),
     runFanIn: random.pick([2, 3, DEFAULT_KNOBS.runFanIn]),
     runBlockBytes: random.fork('block').pick([1, 60, 300, DEFAULT_KNOBS.runBlockBytes]),
     runBytesMaxToMerge: random.pick([2_000, DEFAULT_KNOBS.runBytesMaxToMerge]),

@@ -65,13 +65,14 @@ export async function addBase(
         part.isTouched = true;
         return false;
       },
-      hasClosed: delta.epoch <= manifest.runsEpoch,
+      hasLate: delta.epoch <= manifest.runsEpoch,
       hasIds: delta.epoch <= manifest.ids.until,
     });
     if (delta.epoch > manifest.ids.until) open.ids.follow(image, delta.epoch);
   }
-  if (!isForeign && image.entryCount !== base.entryCount) {
-    throw differs(base, `its parts and deltas give ${image.entryCount} entries`, base.entryCount);
+  const { keptEntryCount } = image;
+  if (!isForeign && keptEntryCount !== base.entryCount) {
+    throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, base.entryCount);
   }
 }
 

@@ -2,8 +2,10 @@
  * Writing a base: run, then the base with the parts that are written anew; and the manifest that says what all of the state is
  * in from then on, with what older manifests list and this one does not.
  */
+import { closingBytes, drainClosing } from '../state/closing.ts';
 import { encodeBase } from './base.ts';
 import { referenceOf, writeBlob } from './blobs.ts';
+import { drainBudget } from './compaction.ts';
 import type { Head } from './head.ts';
 import {
   chainSince,
@@ -18,11 +20,13 @@ import type { OpenParts, Touched } from './open-parts.ts';
 import { writeParts } from './part-writer.ts';
 import { type RunPorts, type RunsRequest, writeRuns } from './run-writer.ts';
 
-export interface BaseRequest extends RunsRequest {
+export interface BaseRequest extends Omit<RunsRequest, 'drain'> {
   readonly head: Head;
   readonly parts: OpenParts;
   /** By the delta of this epoch. */
   readonly touched: Touched;
+  /** Parts are written anew; otherwise it only drains what closes. */
+  readonly rewrites: boolean;
 }
 
 export interface WrittenBase {
@@ -37,17 +41,22 @@ export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<
   const { sliceId } = head;
   const { epoch } = name;
   const self = referenceOf({ ...name, kind: 'base' }, 'object', new Uint8Array());
-  const wanted = { epoch, pack: self, loneUntil: head.base?.epoch ?? 0 };
+  const { image } = state;
+  const drain = drainClosing(image, drainBudget(closingBytes(image), ports.knobs));
+  const { bounds } = drain;
+  const loneUntil = head.base?.epoch ?? 0;
+  const wanted = { epoch, pack: self, loneUntil, bounds, rewrites: request.rewrites };
   const { bytes: pack, ...parts } = writeParts(state, request.parts, touched, wanted, ports.knobs);
   const { runBytes, ...runs } = await writeRuns(
-    request,
+    { ...request, drain },
     chainSince({ ...parts, runsEpoch: epoch }),
     ports,
   );
   const replaced = replacedBy({ ...parts, ...runs }, request.manifest, epoch, head);
   const manifest = { ...parts, ...runs, replaced };
-  const planHash = state.image.plan.hash;
-  const header = { ...name, sliceId, planHash, manifest, entryCount: state.entryCount };
+  const drained = drain.entries.reduce((sum, { length }) => sum + length, 0);
+  const entryCount = image.keptEntryCount - drained;
+  const header = { ...name, sliceId, planHash: image.plan.hash, manifest, entryCount };
   const bytes = encodeBase(header, pack, state.encodeStanding());
   const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
   return { base, manifest: withOwnPack(manifest, base), byteLength: base.byteLength + runBytes };

@@ -1,6 +1,6 @@
 /**
  * A base: what a slice's state at one epoch is stored in. It holds the parts that were written with it, and says where all
- * else is: its manifest names the parts that lie in older bases, and the runs of the closed entries.
+ * else is: its manifest names the parts that lie in older bases, and the runs of drained entries and late partials.
  *
  *   length of the pack 4 · part … part · names · manifest · entries · the state without entries and ids
  *
@@ -19,7 +19,7 @@ export interface BaseHeader {
   readonly nonce: string;
   readonly planHash: string;
   readonly manifest: Manifest;
-  /** Open entries at the epoch. */
+  /** Entries at the epoch that no run has: open ones, and closing ones. */
   readonly entryCount: number;
 }
 

@@ -10,6 +10,7 @@
 import { assert } from '../assert.ts';
 import type { Knobs } from '../knobs.ts';
 import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
+import { closingBytes } from '../state/closing.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { type WrittenBase, writeBase } from './base-writer.ts';
 import { type BlobStores, writeBlob } from './blobs.ts';
@@ -105,11 +106,14 @@ export async function commit(
     chainLength: head.chainLength + 1,
     chainBytes: head.chainBytes + change.length,
     partBytes: head.stateBytes - head.chainBytes,
+    closingBytes: closingBytes(state.image),
     // A base says which life each view has from here on.
     requested: request.base || switches,
   };
   const decision = decideCompaction(facts, ports.knobs);
-  const written = decision === 'delta' ? null : await writeBase({ ...basis, name, touched }, ports);
+  const rewrites = decision === 'delta-and-base';
+  const written =
+    decision === 'delta' ? null : await writeBase({ ...basis, name, touched, rewrites }, ports);
   const planOrdinal = request.planOrdinal ?? head.planOrdinal;
   const predecessors = cutChain(chain, head);
   const bytes = encodeDelta(
@@ -132,7 +136,7 @@ export async function commit(
     standing: standingOf(state.progress),
     arrivalMs,
     closesGap,
-    entryCount: state.entryCount,
+    entryCount: state.openEntryCount,
     delta,
     chain: [...chain, linkTo(chain, delta)],
     base: written === null ? null : newBase(written),

@@ -1,7 +1,7 @@
 /**
- * Compaction: when a chain has grown long or heavy, one commit writes a base beside the delta. The closed entries since the
- * last base become a run, and enough runs of one level become one of the next, so that neither a restore nor a key's
- * history has to read many objects.
+ * Compaction: when a chain has grown long or heavy, or much is closing, one commit writes a base beside the delta. Closing
+ * entries and late partials become a run, and enough runs of one level become one of the next, so that neither a restore nor a
+ * key's history has to read many objects.
  */
 import type { Knobs } from '../knobs.ts';
 import type { Manifest, RunReference } from './manifest.ts';
@@ -12,17 +12,28 @@ export interface ChainFacts {
   readonly chainBytes: number;
   /** Of all parts together; 0 without a base. */
   readonly partBytes: number;
+  /** Of closing entries, which are not in runs yet. */
+  readonly closingBytes: number;
   /** A person asked for a base. */
   readonly requested: boolean;
 }
 
-export type CompactionDecision = 'delta' | 'delta-and-base';
+/** With `delta-and-drain` the base only drains closing entries: no part is written anew for it. */
+export type CompactionDecision = 'delta' | 'delta-and-drain' | 'delta-and-base';
 
 export function decideCompaction(facts: ChainFacts, knobs: Knobs): CompactionDecision {
   if (facts.requested || facts.chainLength >= knobs.chainLengthMax) return 'delta-and-base';
   const heavy =
     facts.chainBytes >= knobs.chainBytesMinToCompact && facts.chainBytes >= facts.partBytes;
-  return heavy ? 'delta-and-base' : 'delta';
+  if (heavy) return 'delta-and-base';
+  const { closingBytes } = facts;
+  const isMuch = closingBytes > 0 && closingBytes >= drainBudget(closingBytes, knobs);
+  return isMuch ? 'delta-and-drain' : 'delta';
+}
+
+/** How many bytes of closing entries a base drains: all are drained before as many commits as a chain may be long have closed as many again. */
+export function drainBudget(closingBytes: number, knobs: Knobs): number {
+  return Math.max(knobs.drainBytesMin, closingBytes / knobs.chainLengthMax);
 }
 
 /** The runs that the next compaction merges with its own new one, and the level of the result. */

@@ -49,6 +49,7 @@ export class IdWriter {
     const epoch = this.#until;
     const add: RewriteTask = {
       isTouched: true,
+      isClosing: false,
       epoch,
       bytes: null,
       run: () => {
@@ -123,7 +124,7 @@ export class IdWriter {
       const [{ bytes }] = parts.toSorted((a, b) => a.bytes.pack.epoch - b.bytes.pack.epoch) as [
         IdsPart,
       ];
-      return { isTouched: false, epoch: 0, bytes, run: () => this.#rewrite(parts) };
+      return { isTouched: false, isClosing: false, epoch: 0, bytes, run: () => this.#rewrite(parts) };
     });
   }
 

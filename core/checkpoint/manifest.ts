@@ -1,14 +1,16 @@
 /**
- * A manifest: what a slice's history up to one epoch is stored in. Its open state is in parts, each of one view and one range
- * of keys; its closed entries are in runs. It travels in the base and in that epoch's delta, so that a memory that follows the
+ * A manifest: what a slice's history up to one epoch is stored in. Open and closing entries are in parts, each of one view and
+ * one range of keys; drained ones and late partials are in runs. It travels in the base and in that epoch's delta, so that a memory that follows the
  * deltas never needs the base.
  *
  *   parts   what their range held at the epochs that they stand for; the deltas after those hold the rest
  *   ids     those of records of some epochs that a producer may send again; the deltas after those hold the rest
- *   runs    exactly the closed entries up to `runsEpoch`; the deltas after it hold the rest
+ *   runs    exactly the entries before each view's drained bound, and the late partials up to `runsEpoch`; the deltas after it
+ *           hold the rest of these
  *
- * Invariants: the parts of a view follow each other without a gap, the first from the first key on, the last without an end. The
- * parts of the ids follow each other epoch by epoch, from the first epoch of these ids on.
+ * Invariants: the parts of a view follow each other without a gap, the first from the view's drained bound on, the last without
+ * an end. No part, and no delta that is read beside it, says anything of what lies before the bound. The parts of the ids follow
+ * each other epoch by epoch, from the first epoch of these ids on.
  */
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
@@ -47,13 +49,13 @@ export interface PackedBytes {
   readonly checksum: number;
 }
 
-/** The open entries of one view in one range of windows and keys, as they were at one epoch. */
+/** The entries of one view in one range of windows and keys, as they were at one epoch. */
 export interface PartReference {
   /** Index of the layout by which its entries are written: says which view they are of, in which of its lives. */
   readonly layout: number;
   /**
    * Where its range begins; null: anywhere. It ends where the view's next part begins. The bytes may hold entries before it,
-   * which another part stands for.
+   * which another part stands for, or a run. That of the view's first part is its drained bound: null where nothing is drained.
    */
   readonly from: EntryBound | null;
   /** The epoch that it stands for: deltas after it apply to its range. */

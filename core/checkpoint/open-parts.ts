@@ -2,7 +2,6 @@
  * The parts of a memory's open state, and which of them deltas have touched since the epochs that they stand for: what a commit
  * writes anew follows from manifest and chain, whichever environment commits.
  */
-import { assert } from '../assert.ts';
 import { compareBound, type EntryBound } from '../state/entry-bound.ts';
 import { viewOfLife } from '../state/part-entries.ts';
 import type { SliceImage } from '../state/slice-image.ts';
@@ -26,7 +25,7 @@ export interface OpenPart {
 export type Touched = ReadonlySet<OpenPart>;
 
 export class OpenParts {
-  /** By view of the plan, each in the order of its ranges, which leave nothing out. */
+  /** By view of the plan, each in the order of its ranges: from the view's drained bound on, they leave nothing out. */
   readonly views: OpenPart[][];
   readonly ids: OpenIds;
   /** Of each view, the life whose parts these are. */
@@ -39,7 +38,7 @@ export class OpenParts {
     this.#lives = image.lives.slice();
   }
 
-  /** What a base of `epoch` lists. A part that still stands for an epoch before was touched since, whatever became of its range. */
+  /** What a base of `epoch` lists, also of what the image need not keep any more. A part that still stands for an epoch before was touched since, whatever became of its range. */
   adopt(manifest: Manifest, image: SliceImage, epoch: number): void {
     const byView: OpenPart[][] = this.views.map(() => []);
     const viewOf = manifest.layouts.map((layout) => viewOfLife(image, layout));
@@ -50,7 +49,8 @@ export class OpenParts {
     }
     for (const [view, parts] of byView.entries()) {
       if (parts.length === 0) parts.push(emptyPart(epoch));
-      assert(parts[0]?.from === null, 'parts-leave-nothing-out', () => `of view ${view}`);
+      // What comes before the first range is in runs.
+      image.forgetDrained(view, parts[0]?.from ?? null);
       this.views[view] = parts;
     }
     this.ids.adopt(manifest.ids, image);
@@ -75,7 +75,7 @@ export class OpenParts {
     return parts[indexOf(parts, windowStartMs, key)] as OpenPart;
   }
 
-  /** A delta after the base has this open entry. */
+  /** A delta after the base has this entry. */
   noteEntry(view: number, windowStartMs: number, key: Uint8Array): void {
     this.partOf(view, windowStartMs, key).isTouched = true;
   }
@@ -84,7 +84,7 @@ export class OpenParts {
   touchedBy(state: SliceState): Touched {
     const touched = new Set<OpenPart>();
     for (const [view, parts] of this.views.entries()) {
-      for (const { windowStartMs, keys, ordinals } of state.touchedOpen(view)) {
+      for (const { windowStartMs, keys, ordinals } of state.touched(view)) {
         const first = indexOf(parts, windowStartMs, FIRST_KEY);
         const isCut = parts[first + 1]?.from?.windowStartMs === windowStartMs;
         if (!isCut) touched.add(parts[first] as OpenPart);

@@ -10,6 +10,8 @@ import type { BlobReference } from './names.ts';
 /** Something that may be written anew. */
 export interface RewriteTask {
   readonly isTouched: boolean;
+  /** All that it holds is about to be drained. */
+  readonly isClosing: boolean;
   readonly epoch: number;
   readonly bytes: PackedBytes | null;
   readonly run: () => void;

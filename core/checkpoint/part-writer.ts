@@ -10,9 +10,11 @@
  */
 import { ByteWriter } from '../bytes.ts';
 import type { Knobs } from '../knobs.ts';
+import { compareBound, type EntryBound, laterBound } from '../state/entry-bound.ts';
 import { encodePart } from '../state/part-entries.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import type { WindowSource } from '../state/state-change.ts';
+import type { ViewTable } from '../state/view-table.ts';
 import { IdWriter } from './id-writer.ts';
 import { Layouts } from './layouts.ts';
 import { type Manifest, type PartReference, partBytesOf } from './manifest.ts';
@@ -26,6 +28,10 @@ export interface PartsRequest {
   readonly pack: BlobReference;
   /** What lies in a pack of this epoch or before may be the same bytes that a fallback needs. */
   readonly loneUntil: number;
+  /** The drained bound of each view: what lies before it is in no part from now on. */
+  readonly bounds: readonly (EntryBound | null)[];
+  /** False: nothing is written anew that need not be. */
+  readonly rewrites: boolean;
 }
 
 export interface WrittenParts extends Pick<Manifest, 'layouts' | 'parts' | 'ids'> {
@@ -44,17 +50,15 @@ export function writeParts(
   const pack = new PackWriter(request.pack);
   const layouts = new Layouts();
   const views = open.views.map((parts, view) => {
-    return parts.map((part, index): RangeFacts => {
-      const isTouched = part.isTouched || touched.has(part);
-      return { view, part, next: parts[index + 1] ?? null, isTouched };
-    });
+    return rangesOf(state, view, parts, request.bounds[view] ?? null, touched);
   });
-  const budget = budgetOf(open, knobs);
+  const budget = request.rewrites ? budgetOf(open, knobs) : 0;
   const limits = { epoch, budget, partBytesMax: knobs.partBytesMax };
   const ids = new IdWriter(state, open.ids, pack, limits, knobs);
   const anew = new Map<OpenPart, PartReference[]>();
   const tasks: RewriteTask[] = views.flat().map((facts) => ({
     isTouched: facts.isTouched,
+    isClosing: facts.isClosing,
     epoch: facts.part.epoch,
     bytes: facts.part.bytes,
     run: () => anew.set(facts.part, writePart(state, facts, layouts, pack, limits)),
@@ -65,17 +69,15 @@ export function writeParts(
     task.run();
   }
   const parts = views.flatMap((ranges, view) => {
-    const starts = state.openStarts(view);
-    const references = ranges.flatMap((facts): readonly PartReference[] => {
-      const { part, isTouched } = facts;
-      const { from, entryCount, bytes } = part;
+    const references = ranges.flatMap(({ part, from, isTouched }): readonly PartReference[] => {
+      const { entryCount, bytes } = part;
       const written = anew.get(part);
       if (written !== undefined) return written;
-      if (isPast(starts, facts)) return [];
       const layout = layouts.indexOf(part.stored ?? state.storedView(view));
       return [{ layout, from, epoch: isTouched ? part.epoch : epoch, entryCount, bytes }];
     });
-    return withoutGaps(references, layouts.indexOf(state.storedView(view)), epoch);
+    const bound = request.bounds[view] ?? null;
+    return withoutGaps(references, bound, layouts.indexOf(state.storedView(view)), epoch);
   });
   return { bytes: pack.finish(), layouts: layouts.all, parts, ids: ids.finish() };
 }
@@ -83,18 +85,57 @@ export function writeParts(
 interface RangeFacts {
   readonly view: number;
   readonly part: OpenPart;
+  /** Where the range begins: not before the drained bound. */
+  readonly from: EntryBound | null;
   /** Where the range ends; null: it does not. */
   readonly next: OpenPart | null;
   readonly isTouched: boolean;
+  /** All of its entries are closing: they are about to be drained. */
+  readonly isClosing: boolean;
 }
 
-/** What deltas have touched, the oldest epoch first; then what lies alone, the oldest pack first. */
+/** The ranges of a view that have entries which no run has. */
+function rangesOf(
+  state: SliceState,
+  view: number,
+  parts: readonly OpenPart[],
+  bound: EntryBound | null,
+  touched: Touched,
+): RangeFacts[] {
+  const { image } = state;
+  const starts = (image.tables[view] as ViewTable).windowStarts();
+  const kept = starts.filter((startMs) => startMs >= (bound?.windowStartMs ?? startMs));
+  return parts.flatMap((part, index): RangeFacts[] => {
+    const next = parts[index + 1] ?? null;
+    const to = next?.from ?? null;
+    const from = laterBound(part.from, bound);
+    if (to !== null && from !== null && compareBound(from, to.windowStartMs, to.key) >= 0)
+      return [];
+    if (isEmpty(kept, from, to)) return [];
+    const isTouched = part.isTouched || touched.has(part);
+    const isClosing = to !== null && image.isClosing(view, to.windowStartMs);
+    return [{ view, part, from, next, isTouched, isClosing }];
+  });
+}
+
+/** True if no window has entries that the range could have. */
+function isEmpty(
+  starts: readonly number[],
+  from: EntryBound | null,
+  to: EntryBound | null,
+): boolean {
+  const first = from?.windowStartMs ?? Number.NEGATIVE_INFINITY;
+  const last = to?.windowStartMs ?? Number.POSITIVE_INFINITY;
+  return !starts.some((startMs) => startMs >= first && startMs <= last);
+}
+
+/** What deltas have touched, the oldest epoch first, and what is about to be drained last; then what lies alone, the oldest pack first. */
 function inOrder(tasks: readonly RewriteTask[], loneUntil: number): RewriteTask[] {
   const packOf = ({ bytes }: RewriteTask) => bytes?.pack.epoch ?? Number.POSITIVE_INFINITY;
   const touched = tasks.filter(({ isTouched }) => isTouched);
   const lone = tasks.filter((task) => !task.isTouched && packOf(task) <= loneUntil);
   return [
-    ...touched.sort((a, b) => a.epoch - b.epoch),
+    ...touched.sort((a, b) => Number(a.isClosing) - Number(b.isClosing) || a.epoch - b.epoch),
     ...lone.sort((a, b) => packOf(a) - packOf(b)),
   ];
 }
@@ -111,19 +152,19 @@ function budgetOf({ views }: OpenParts, knobs: Knobs): number {
  */
 function writePart(
   state: SliceState,
-  { view, part, next }: RangeFacts,
+  { view, part, from: begin, next }: RangeFacts,
   layouts: Layouts,
   pack: PackWriter,
   { epoch, budget, partBytesMax }: WriteLimits,
 ): PartReference[] {
-  const windows = state.openBetween(view, part.from, next?.from ?? null);
+  const windows = state.between(view, begin, next?.from ?? null);
   const entryCount = countOf(windows);
   if (entryCount === 0) return [];
   const layout = layouts.indexOf(state.storedView(view));
   const pieceCount = Math.ceil((entryCount * bytesAnEntry(windows)) / partBytesMax);
   const written: PartReference[] = [];
   for (const piece of cut(windows, Math.ceil(entryCount / pieceCount))) {
-    const from = written.length === 0 ? part.from : firstOf(piece);
+    const from = written.length === 0 ? begin : firstOf(piece);
     if (written.length > 0 && pack.byteLength >= budget) {
       const before = layouts.indexOf(part.stored ?? state.storedView(view));
       const { epoch: formerly, entryCount: count, bytes } = part;
@@ -135,22 +176,16 @@ function writePart(
   return written;
 }
 
-/** True if no window is open that the range can have entries of. */
-function isPast(starts: readonly number[], { part, next }: RangeFacts): boolean {
-  const from = part.from?.windowStartMs ?? Number.NEGATIVE_INFINITY;
-  const to = next?.from?.windowStartMs ?? Number.POSITIVE_INFINITY;
-  return !starts.some((startMs) => startMs >= from && startMs <= to);
-}
-
-/** What a range that is left out held has closed: the range of the part behind it begins where it did. */
+/** A range that is left out has no entries: that of the part behind it begins where it did. The first begins at the drained bound. */
 function withoutGaps(
   parts: readonly PartReference[],
+  bound: EntryBound | null,
   layout: number,
   epoch: number,
 ): PartReference[] {
   const [first, ...rest] = parts;
-  if (first === undefined) return [{ layout, from: null, epoch, entryCount: 0, bytes: null }];
-  return [{ ...first, from: null }, ...rest];
+  if (first === undefined) return [{ layout, from: bound, epoch, entryCount: 0, bytes: null }];
+  return [{ ...first, from: bound }, ...rest];
 }
 
 function countOf(windows: readonly WindowSource[]): number {

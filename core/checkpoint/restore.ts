@@ -140,7 +140,7 @@ export async function advance(
     if (applied.manifest === null) return;
     manifest = applied.manifest;
     parts.adopt(manifest, image, applied.epoch);
-    if (manifest.runsEpoch === applied.epoch) image.forgetClosed();
+    if (manifest.runsEpoch === applied.epoch) image.forgetLate();
     baseCursor = image.progress.position;
   });
   const chain = [...newest.predecessors, linkTo(newest.predecessors, head.delta)];
@@ -192,7 +192,7 @@ export function agreesWith(head: Head, checkpoint: Checkpoint): boolean {
     progress.recordCount === head.recordCount &&
     totalRecords(progress.counts) === progress.recordCount &&
     (head.planHash !== checkpoint.image.plan.hash ||
-      checkpoint.image.entryCount === head.entryCount)
+      checkpoint.image.openEntryCount === head.entryCount)
   );
 }
 
@@ -203,7 +203,7 @@ function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
     const found = progress.digest.value();
     const expected = head.digest.value();
     throw new CorruptStateFault(
-      `what is stored for epoch ${epoch} of ${sliceId} does not add up to HEAD: digest ${found.sum} of ${found.count} Kinesis records with ${progress.recordCount} records and ${checkpoint.image.entryCount} entries, expected ${expected.sum} of ${expected.count} with ${head.recordCount} and ${head.entryCount}`,
+      `what is stored for epoch ${epoch} of ${sliceId} does not add up to HEAD: digest ${found.sum} of ${found.count} Kinesis records with ${progress.recordCount} records and ${checkpoint.image.openEntryCount} entries, expected ${expected.sum} of ${expected.count} with ${head.recordCount} and ${head.entryCount}`,
     );
   }
   assert(checkpoint.chain.length > 0, 'a-checkpoint-has-a-delta');

@@ -64,7 +64,7 @@ export async function rewind(
   const delta = await writeBlob(ports.blobs, sliceId, name, bytes);
   const next = rewinding(head, {
     standing: standingOf(image.progress),
-    entryCount: image.entryCount,
+    entryCount: image.openEntryCount,
     base,
     baseCursor,
     chainSince: since,

@@ -1,9 +1,10 @@
 /**
- * Writing closed entries that no run holds yet as a run, with those of runs whose turn it is to be merged.
+ * Writing closing entries and late partials that no run holds yet as a run, with those of runs whose turn it is to be merged.
  */
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import { closedBytesOf, compareClosedEntries } from '../state/closed-entries.ts';
+import type { Drain } from '../state/closing.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { BlobWriter } from './blob-writer.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
@@ -18,6 +19,7 @@ export interface RunsRequest {
   readonly state: SliceState;
   /** Of the base before. */
   readonly manifest: Manifest;
+  readonly drain: Drain;
   /** Of the epoch that is being written. */
   readonly name: { readonly timeline: number; readonly epoch: number; readonly nonce: string };
 }
@@ -32,30 +34,31 @@ export interface WrittenRuns extends Pick<Manifest, 'runs' | 'runsEpoch'> {
   readonly runBytes: number;
 }
 
-/** Closed entries that no run holds. */
+/** What is drained, and the late partials that no run holds. */
 interface ClosedSource extends RunSource {
   readonly isEmpty: boolean;
-  /** Of memory, about. */
-  readonly heapBytes: number;
+  readonly drains: boolean;
+  /** Of memory that the late partials take, about. */
+  readonly lateBytes: number;
 }
 
 /**
- * `partsSince`: the chain behind the parts begins here. A run is written where the chain would begin earlier without one, or
- * where closed entries have become many.
+ * `partsSince`: the chain behind the parts begins here. A run is written for what is drained, where the chain would begin
+ * earlier without one, or where late partials have become many.
  */
 export async function writeRuns(
-  { head, state, manifest, name }: RunsRequest,
+  { head, state, manifest, name, drain }: RunsRequest,
   partsSince: number,
   { blobs, knobs }: RunPorts,
 ): Promise<WrittenRuns> {
   const { sliceId } = head;
   const { runs, runsEpoch } = manifest;
   const { epoch } = name;
-  const closed = closedOf(state);
+  const closed = closedOf(state, drain);
   if (closed.isEmpty) return { runs, runsEpoch: epoch, runBytes: 0 };
-  if (runsEpoch >= partsSince && closed.heapBytes < knobs.chainBytesMinToCompact) {
-    return { runs, runsEpoch, runBytes: 0 };
-  }
+  const isWanted =
+    closed.drains || runsEpoch < partsSince || closed.lateBytes >= knobs.chainBytesMinToCompact;
+  if (!isWanted) return { runs, runsEpoch, runBytes: 0 };
   const living = state.image.living();
   const merge = decideRunMerge(manifest, knobs);
   const absorbed = await openWhole(merge.absorbed, sliceId, blobs);
@@ -77,13 +80,15 @@ export async function writeRuns(
   };
 }
 
-function closedOf(state: SliceState): ClosedSource {
-  const closed = state.closedSinceRuns();
-  let heapBytes = 0;
-  for (const entries of closed) for (const entry of entries) heapBytes += closedBytesOf(entry);
+function closedOf(state: SliceState, drain: Drain): ClosedSource {
+  const late = state.lateSinceRuns();
+  let lateBytes = 0;
+  for (const entries of late) for (const entry of entries) lateBytes += closedBytesOf(entry);
+  const closed = late.map((entries, view) => [...(drain.entries[view] ?? []), ...entries]);
   return {
-    isEmpty: closed.every((entries) => entries.length === 0),
-    heapBytes,
+    isEmpty: closed.every(({ length }) => length === 0),
+    drains: drain.entries.some(({ length }) => length > 0),
+    lateBytes,
     async *scan(_view, index) {
       yield (closed[index] ?? []).sort(compareClosedEntries);
     },

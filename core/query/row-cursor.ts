@@ -1,9 +1,10 @@
 /**
- * What one source holds of a view, entry by entry in the order of (key, window): the open entries of a slice, its closed ones
- * that no run holds, and runs. An entry is read where it lies: nothing is copied or decoded until it is shown.
+ * What one source holds of a view, entry by entry in the order of (key, window): the table of a slice, with open and closing
+ * entries, its late partials that no run holds, and runs. An entry is read where it lies: nothing is copied or decoded until it is shown.
  */
 import { compareSpans } from '../bytes.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
+import type { EntryBound } from '../state/entry-bound.ts';
 import type { SortedKeys, SortedWindow } from '../state/sorted-keys.ts';
 import type { ViewTable } from '../state/view-table.ts';
 import type { RowPosition } from './snapshot-token.ts';
@@ -41,7 +42,7 @@ const NO_BYTES: Uint8Array = new Uint8Array();
 /** Entries that are looked up together: the processor waits for memory once rather than for each. */
 const BATCH = 256;
 
-export class OpenCursor implements RowCursor {
+export class TableCursor implements RowCursor {
   bytes = NO_BYTES;
   start = 0;
   end = 0;
@@ -50,25 +51,22 @@ export class OpenCursor implements RowCursor {
   slot = 0;
   readonly accumulators = null;
   readonly #keys: SortedKeys;
-  /** By window of the index. */
-  readonly #selected: readonly boolean[];
+  readonly #filter: TableFilter;
+  /** The window of the index that the drained bound lies in; −1: none. */
+  readonly #cutWindow: number;
   #place: number;
   readonly #endPlace: number;
   readonly #batch: Batch;
   #at = 0;
   #count = 0;
 
-  /** The entries at the places [from, to) of an index of the table, those of selected windows only. */
-  constructor(
-    table: ViewTable,
-    keys: SortedKeys,
-    selected: readonly boolean[],
-    from: number,
-    to: number,
-  ) {
+  /** The entries at the places [from, to) of an index of the table that are wanted. */
+  constructor(table: ViewTable, keys: SortedKeys, filter: TableFilter, from: number, to: number) {
     this.table = table;
     this.#keys = keys;
-    this.#selected = selected;
+    this.#filter = filter;
+    const cutMs = filter.drained?.windowStartMs;
+    this.#cutWindow = keys.windows.findIndex(({ startMs }) => startMs === cutMs);
     this.#place = from;
     this.#endPlace = to;
     const size = Math.min(BATCH, Math.max(0, to - from));
@@ -97,16 +95,24 @@ export class OpenCursor implements RowCursor {
     return false;
   }
 
+  #isDrained(keys: SortedWindow['keys'], ordinal: number): boolean {
+    const { key } = this.#filter.drained as EntryBound;
+    const [start, end] = [keys.startOf(ordinal), keys.endOf(ordinal)];
+    return compareSpans(keys.arena, start, end, key, 0, key.length) < 0;
+  }
+
   #fill(): boolean {
     const { windowOf, ordinals, windows } = this.#keys;
+    const { selected } = this.#filter;
     const batch = this.#batch;
     let count = 0;
     let place = this.#place;
     for (; place < this.#endPlace && count < batch.slots.length; place++) {
       const window = windowOf[place] as number;
-      if (!this.#selected[window]) continue;
+      if (!selected[window]) continue;
       const { keys } = windows[window] as SortedWindow;
       const ordinal = ordinals[place] as number;
+      if (window === this.#cutWindow && this.#isDrained(keys, ordinal)) continue;
       batch.windows[count] = window;
       batch.starts[count] = keys.startOf(ordinal);
       batch.ends[count] = keys.endOf(ordinal);
@@ -117,6 +123,14 @@ export class OpenCursor implements RowCursor {
     this.#count = count;
     return count > 0;
   }
+}
+
+/** Which entries of a table are wanted. */
+export interface TableFilter {
+  /** By window of the index. */
+  readonly selected: readonly boolean[];
+  /** Those before it are in runs; null: none is. */
+  readonly drained: EntryBound | null;
 }
 
 interface Batch {

@@ -25,15 +25,15 @@ const REFERENCE_BYTES = 8;
 
 export class RowIndexes {
   readonly #open = new WeakMap<ViewTable, KnownKeys>();
-  readonly #closed = new WeakMap<readonly ClosedEntry[], KnownEntries>();
+  readonly #late = new WeakMap<readonly ClosedEntry[], KnownEntries>();
 
-  /** The index of a view's open entries, if there is one. */
+  /** The index of the entries of a view's table, if there is one. */
   known(checkpoint: Checkpoint, viewIndex: number): SortedKeys | null {
     const known = this.#open.get(checkpoint.image.tables[viewIndex] as ViewTable);
     return known?.of === checkpoint ? known.keys : null;
   }
 
-  /** All open entries of a view. */
+  /** All entries of a view's table. */
   async openKeys(checkpoint: Checkpoint, viewIndex: number, pace: Pace): Promise<SortedKeys> {
     const table = checkpoint.image.tables[viewIndex] as ViewTable;
     const known = this.#open.get(table);
@@ -44,38 +44,38 @@ export class RowIndexes {
     return keys;
   }
 
-  /** The closed entries of a view that no run holds, by key and window; some may be of the same ones. */
-  async closedEntries(
+  /** The late partials of a view that no run holds, by key and window; some may be of the same ones. */
+  async lateEntries(
     { image }: Checkpoint,
     viewIndex: number,
     pace: Pace,
   ): Promise<readonly ClosedEntry[]> {
-    const entries = image.closed[viewIndex] as readonly ClosedEntry[];
-    const known = this.#closed.get(entries) ?? NO_ENTRIES;
+    const entries = image.late[viewIndex] as readonly ClosedEntry[];
+    const known = this.#late.get(entries) ?? NO_ENTRIES;
     const count = known.sorted.length;
     const isWhole = count === 0 || entries[count - 1] === known.last;
     if (isWhole && count === entries.length) return known.sorted;
     const sorted = isWhole
       ? await merged(known.sorted, await sortedEntries(entries.slice(count), pace), pace)
       : await sortedEntries(entries, pace);
-    this.#closed.set(entries, { sorted, last: entries.at(-1) });
+    this.#late.set(entries, { sorted, last: entries.at(-1) });
     return sorted;
   }
 
   /** Bytes of memory that the indexes of an image take, about. */
-  heapBytes({ tables, closed }: SliceImage): number {
+  heapBytes({ tables, late }: SliceImage): number {
     let bytes = 0;
     for (const table of tables) bytes += this.#open.get(table)?.keys.heapBytes() ?? 0;
-    for (const entries of closed) {
-      bytes += (this.#closed.get(entries)?.sorted.length ?? 0) * REFERENCE_BYTES;
+    for (const entries of late) {
+      bytes += (this.#late.get(entries)?.sorted.length ?? 0) * REFERENCE_BYTES;
     }
     return bytes;
   }
 
   /** Drops the indexes of an image. */
-  forget({ tables, closed }: SliceImage): void {
+  forget({ tables, late }: SliceImage): void {
     for (const table of tables) this.#open.delete(table);
-    for (const entries of closed) this.#closed.delete(entries);
+    for (const entries of late) this.#late.delete(entries);
   }
 }
 

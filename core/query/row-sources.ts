@@ -1,6 +1,6 @@
 /**
- * The sorted sources of a view's rows at one snapshot, and how each is entered: open entries and closed ones of each slice's
- * image by a search in their index, runs at the block in which the first wanted key may be.
+ * The sorted sources of a view's rows at one snapshot, and how each is entered: entries and late partials of each slice's image
+ * by a search in their index, runs at the block in which the first wanted key may be.
  */
 import { assert } from '../assert.ts';
 import { MissingBlob } from '../checkpoint/blobs.ts';
@@ -9,6 +9,7 @@ import type { Checkpoint } from '../checkpoint/restore.ts';
 import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { ClosedEntry } from '../state/closed-entries.ts';
+import type { EntryBound } from '../state/entry-bound.ts';
 import { encodeGroupKey } from '../state/group-key.ts';
 import { SortedKeys } from '../state/sorted-keys.ts';
 import type { ViewLife } from '../state/view-life.ts';
@@ -17,10 +18,10 @@ import type { DamagedRun } from './damaged-runs.ts';
 import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
 import {
   EntryCursor,
-  OpenCursor,
   type RowBefore,
   type RowCursor,
   seekEntry,
+  TableCursor,
 } from './row-cursor.ts';
 import {
   type KeyRange,
@@ -55,11 +56,14 @@ export interface RunReading {
 /** Windows by their start. */
 type WindowSet = Pick<ReadonlySet<number>, 'has'>;
 
-interface OpenEntries {
+/** Open entries and closing ones. */
+interface TableEntries {
   readonly table: ViewTable;
   readonly keys: SortedKeys;
   /** By window of the index. */
   readonly selected: readonly boolean[];
+  /** Entries before it are in runs. */
+  readonly drained: EntryBound | null;
 }
 
 interface OpenedRun {
@@ -68,7 +72,7 @@ interface OpenedRun {
   readonly life: ViewLife;
 }
 
-/** Where fewer of the open entries than one in so many are selected, sorting those is less work than an index of all. */
+/** Where fewer of a table's entries than one in so many are selected, sorting those is less work than an index of all. */
 const INDEXED_SHARE = 8;
 
 export class RowSources {
@@ -76,8 +80,8 @@ export class RowSources {
   readonly damaged: DamagedRun[] = [];
   readonly #request: ViewRequest;
   readonly #reading: RunReading;
-  readonly #open: readonly OpenEntries[];
-  readonly #closed: readonly (readonly ClosedEntry[])[];
+  readonly #tables: readonly TableEntries[];
+  readonly #late: readonly (readonly ClosedEntry[])[];
   readonly #runs: readonly OpenedRun[];
   readonly #unreadable = new Set<RunReference>();
   readonly #apart: WindowSet;
@@ -88,14 +92,14 @@ export class RowSources {
     reading: RunReading,
     parts: readonly SlicePart[],
     apart: WindowSet,
-    open: readonly OpenEntries[],
-    closed: readonly (readonly ClosedEntry[])[],
+    tables: readonly TableEntries[],
+    late: readonly (readonly ClosedEntry[])[],
   ) {
     this.#request = request;
     this.#reading = reading;
     this.#apart = apart;
-    this.#open = open;
-    this.#closed = closed;
+    this.#tables = tables;
+    this.#late = late;
     this.#runs = parts.flatMap(({ pinned, checkpoint }) => {
       const life = checkpoint.image.lives[request.viewIndex] ?? null;
       if (life === null) return [];
@@ -112,16 +116,17 @@ export class RowSources {
     apart: WindowSet,
   ): Promise<RowSources> {
     const { pace = NO_PAUSES, indexes = new RowIndexes() } = reading;
-    const open: OpenEntries[] = [];
-    const closed: (readonly ClosedEntry[])[] = [];
+    const tables: TableEntries[] = [];
+    const late: (readonly ClosedEntry[])[] = [];
     const selects = (startMs: number) => selectsWindow(request, startMs) && !apart.has(startMs);
     for (const { checkpoint } of parts) {
-      const keys = await openKeys(request, checkpoint, selects, indexes, pace);
+      const keys = await tableKeys(request, checkpoint, selects, indexes, pace);
       const selected = keys.windows.map(({ startMs }) => selects(startMs));
-      open.push({ table: tableOf(request, checkpoint), keys, selected });
-      closed.push(await indexes.closedEntries(checkpoint, request.viewIndex, pace));
+      const drained = checkpoint.image.drained.get(request.viewIndex);
+      tables.push({ table: tableOf(request, checkpoint), keys, selected, drained });
+      late.push(await indexes.lateEntries(checkpoint, request.viewIndex, pace));
     }
-    return new RowSources(request, reading, parts, apart, open, closed);
+    return new RowSources(request, reading, parts, apart, tables, late);
   }
 
   get pace(): Pace {
@@ -135,13 +140,13 @@ export class RowSources {
       return selectsWindow(this.#request, windowStartMs);
     };
     const cursors: RowCursor[] = [];
-    for (const { table, keys, selected } of this.#open) {
+    for (const { table, keys, selected, drained } of this.#tables) {
       const first = firstPlace(from, before, (key, startMs) => keys.seek(key, startMs));
       const end = to === null ? keys.size : keys.seek(to, Number.NEGATIVE_INFINITY);
-      const cursor = new OpenCursor(table, keys, selected, first, end);
+      const cursor = new TableCursor(table, keys, { selected, drained }, first, end);
       if (cursor.next()) cursors.push(cursor);
     }
-    for (const entries of this.#closed) {
+    for (const entries of this.#late) {
       const seek = (key: Uint8Array, startMs: number) => seekEntry(entries, key, startMs);
       const first = firstPlace(from, before, seek);
       const end = to === null ? entries.length : seek(to, Number.NEGATIVE_INFINITY);
@@ -203,8 +208,8 @@ export class RowSources {
   }
 }
 
-/** Those of a slice's open entries that the request may select. */
-async function openKeys(
+/** Those of the entries of a slice's table that the request may select. */
+async function tableKeys(
   request: ViewRequest,
   checkpoint: Checkpoint,
   selects: (startMs: number) => boolean,

@@ -18,14 +18,16 @@ const LOOKED_THROUGH_SHARE = 1 / 8;
 export class KeyRanges {
   readonly #sorted = new Map<WindowEntries, SortedPart>();
 
-  /** Ordinals of the keys in [from, to), by key; null: without a bound. */
+  /** Ordinals of the keys in [from, to), by key; null: without a bound. `isFinal`: the window gets no more keys. */
   between(
     keys: WindowEntries,
     from: Uint8Array | null,
     to: Uint8Array | null,
+    isFinal: boolean,
   ): Uint32Array<ArrayBuffer> {
     const isAll = from === null && to === null;
-    const part = isAll && keys.size < SORTED_AT_ONCE_MAX ? undefined : this.#partOf(keys);
+    const isSmall = isAll && keys.size < SORTED_AT_ONCE_MAX;
+    const part = isSmall ? undefined : this.#partOf(keys, isFinal);
     const sorted = part === undefined ? NONE : part.between(from, to);
     const later: number[] = [];
     for (let ordinal = part?.size ?? 0; ordinal < keys.size; ordinal++) {
@@ -54,10 +56,10 @@ export class KeyRanges {
     return bytes;
   }
 
-  #partOf(keys: WindowEntries): SortedPart | undefined {
+  #partOf(keys: WindowEntries, isFinal: boolean): SortedPart | undefined {
     const part = this.#sorted.get(keys);
     const known = part?.size ?? 0;
-    const most = Math.max(LOOKED_THROUGH_MIN, known * LOOKED_THROUGH_SHARE);
+    const most = Math.max(LOOKED_THROUGH_MIN, isFinal ? 0 : known * LOOKED_THROUGH_SHARE);
     if (keys.committedSize - known <= most) return part;
     const sorted = part ?? new SortedPart(keys);
     sorted.follow();

@@ -1,14 +1,13 @@
 /**
  * Building an image at the epoch of a base: from parts, each of which stands for an epoch at or before it, and from the deltas
- * between. Nothing here moves the image's progress, which is the base's: what the watermark has passed is left out, whenever
- * it comes.
+ * between. Nothing here moves the image's progress, which is the base's, nor its drained bounds: what lies before them is left
+ * out, whenever it comes.
  *
  *   part (epoch 3) ── delta 4 ── delta 5 ── delta 6 = base        of each entry, the newest of these counts
  *   part (epoch 5) ── ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ delta 6 = base        deltas up to 5 say nothing new of this part's range
  */
 import { ByteReader, type ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
-import type { WindowAssigner } from '../time/window.ts';
 import { type StoredLayout, storedLayout } from './column-layout.ts';
 import { ID_BYTES } from './dedupe-ids.ts';
 import { hasSameIds } from './dedupe-life.ts';
@@ -43,9 +42,7 @@ export function addPart(
     decodeWindow(reader, (windowStartMs, key, ahead) => {
       entryCount++;
       const isIn =
-        target !== null &&
-        isOpen(image, target.view, windowStartMs) &&
-        (from === null || compareBound(from, windowStartMs, key) <= 0);
+        target !== null && (from === null || compareBound(from, windowStartMs, key) <= 0);
       if (!isIn) ahead.bytes();
       else putOpen(target.table, windowStartMs, key, ahead, target.layout.columns);
     });
@@ -58,7 +55,7 @@ export function addPart(
 export interface Coverage {
   /** True if the part of the entry's range stands for the delta's epoch or a later one. */
   readonly hasEntry: (view: number, windowStartMs: number, key: Uint8Array) => boolean;
-  readonly hasClosed: boolean;
+  readonly hasLate: boolean;
   readonly hasIds: boolean;
 }
 
@@ -77,12 +74,12 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
         return;
       }
       const { view, table, layout } = target;
-      if (section !== 'open') {
+      if (section === 'late') {
         const stored = ahead.bytes();
-        if (covered.hasClosed) return;
+        if (covered.hasLate) return;
         const accumulators = layout.own(stored).slice();
-        image.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators });
-      } else if (!isOpen(image, view, windowStartMs)) {
+        image.addLateEntry(view, { windowStartMs, key: key.slice(), accumulators });
+      } else if (image.drained.has(view, windowStartMs, key)) {
         ahead.bytes();
       } else if (covered.hasEntry(view, windowStartMs, key)) {
         ahead.bytes();
@@ -124,9 +121,4 @@ function targetOf(image: SliceImage, stored: StoredView): Target | null {
   const life = image.lives[view];
   if (table === undefined || life === null || life === undefined) return null;
   return { view, table, layout: storedLayout(stored, table.view, life) };
-}
-
-function isOpen(image: SliceImage, view: number, windowStartMs: number): boolean {
-  const window = image.windows[view] as WindowAssigner;
-  return window.endOf(windowStartMs) > image.progress.watermarkMs;
 }

@@ -2,7 +2,8 @@
  * The committed image of a slice: what base and chain say, and nothing else. Owners and readers hold the same image and
  * advance it by the same changes.
  *
- * `closed` holds the entries of closed windows and the late partials that no run holds yet.
+ * The entries of a window stay in its view's table when the watermark has passed it: they are *closing* then, which nothing
+ * changes, until a base has drained them into a run. `late` holds the late partials that no run holds yet.
  */
 
 import { assert } from '../assert.ts';
@@ -25,6 +26,8 @@ import {
   hasSameIds,
   nextDedupe,
 } from './dedupe-life.ts';
+import { DrainedBounds } from './drained-bounds.ts';
+import type { EntryBound } from './entry-bound.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
@@ -35,7 +38,6 @@ import {
   noProgress,
   type QuarantineEntry,
   type WindowSource,
-  wholeWindow,
 } from './state-change.ts';
 import {
   type ColumnLife,
@@ -75,7 +77,8 @@ export class SliceImage {
   readonly tables: readonly ViewTable[];
   readonly windows: readonly WindowAssigner[];
   readonly dedupeIds = new DedupeIds();
-  readonly closed: ClosedEntry[][];
+  readonly late: ClosedEntry[][];
+  readonly drained: DrainedBounds;
   /** Those of the quarantine's ledger, by record. */
   readonly recentLedger: RecentLedger<ClosedEntry>;
   /** Which life of each view this is; null where the view is not in what was stored. */
@@ -84,7 +87,7 @@ export class SliceImage {
   dedupe: DedupeLife | null;
   progress: FoldProgress;
 
-  #closedBytes = 0;
+  #lateBytes = 0;
   /** It held nothing before the change that is applied now: whatever lives that one names may begin here. */
   #isPristine = true;
 
@@ -93,15 +96,29 @@ export class SliceImage {
     this.views = storedViews(plan);
     this.tables = this.views.map((view) => new ViewTable(view));
     this.windows = this.views.map((view) => createWindowAssigner(view.window, plan.zone));
-    this.closed = this.views.map(() => []);
-    this.recentLedger = new RecentLedger(this.closed.at(-1) as ClosedEntry[]);
+    this.late = this.views.map(() => []);
+    this.drained = new DrainedBounds(this.views.length);
+    this.recentLedger = new RecentLedger(this.late.at(-1) as ClosedEntry[]);
     this.lives = [...plan.views.map(firstLife), LIVING_LEDGER.life];
     this.dedupe = firstDedupe(plan);
     this.progress = noProgress(plan);
   }
 
-  get entryCount(): number {
-    return this.tables.reduce((sum, table) => sum + table.entryCount, 0);
+  /** Entries that the watermark has not passed. */
+  get openEntryCount(): number {
+    return this.#countEntries((view, startMs) => !this.isClosing(view, startMs));
+  }
+
+  /** Those and closing ones: all entries that no run has. */
+  get keptEntryCount(): number {
+    const left = this.tables.reduce((sum, _, view) => sum + this.drained.leftCount(view), 0);
+    return this.#countEntries(() => true) - left;
+  }
+
+  /** The watermark has passed the window: nothing changes its entries, and none comes to it. */
+  isClosing(view: number, windowStartMs: number): boolean {
+    const window = this.windows[view] as WindowAssigner;
+    return window.endOf(windowStartMs) <= this.progress.watermarkMs;
   }
 
   /** Ids that are counted from it or before are not known any more. */
@@ -125,7 +142,6 @@ export class SliceImage {
     const watermarkBeforeMs = this.progress.watermarkMs;
     this.#isPristine = this.progress.digest.count === 0;
     let targets: readonly (StoredTarget | null)[] = [];
-    let closedCount = 0;
     decodeChange(reader, {
       progress: (progress) => {
         this.progress = progress;
@@ -141,13 +157,17 @@ export class SliceImage {
           return;
         }
         const { view, layout } = target;
-        if (section === 'open') {
-          observer?.noteEntry(view, windowStartMs, key);
-          putOpen(this.tables[view] as ViewTable, windowStartMs, key, ahead, layout.columns);
-        } else {
+        if (section === 'late') {
           const accumulators = layout.own(ahead.bytes()).slice();
-          this.addClosedEntry(view, { windowStartMs, key: key.slice(), accumulators });
-          if (section === 'closed') closedCount++;
+          this.addLateEntry(view, { windowStartMs, key: key.slice(), accumulators });
+        } else if (this.drained.has(view, windowStartMs, key)) {
+          ahead.bytes();
+        } else {
+          const table = this.tables[view] as ViewTable;
+          const wasClosing = this.#endOf(view, windowStartMs) <= watermarkBeforeMs;
+          if (wasClosing) assertKnown(table, windowStartMs, key, origin.epoch);
+          observer?.noteEntry(view, windowStartMs, key);
+          putOpen(table, windowStartMs, key, ahead, layout.columns);
         }
       },
       dedupe: (life, ids) => {
@@ -158,12 +178,6 @@ export class SliceImage {
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
     });
     this.dedupeIds.sweep(this.expiredMs);
-    const removedCount = this.removeClosedWindows();
-    assert(
-      removedCount <= closedCount,
-      'windows-leave-as-results-only',
-      () => `${removedCount} entries left, ${closedCount} became results`,
-    );
     return quarantined;
   }
 
@@ -190,35 +204,38 @@ export class SliceImage {
     });
   }
 
-  /** Adds the entries of windows that closed, and late partials, to the closed ones. */
-  addClosed(view: number, windows: readonly WindowSource[]): void {
-    for (const entry of closedEntriesOf(windows)) this.addClosedEntry(view, entry);
+  addLate(view: number, windows: readonly WindowSource[]): void {
+    for (const entry of closedEntriesOf(windows)) this.addLateEntry(view, entry);
   }
 
-  /** Windows that the watermark has passed leave the keyed state; how many entries they had. */
-  removeClosedWindows(): number {
-    let removedCount = 0;
-    for (const [index, table] of this.tables.entries()) {
-      const window = this.windows[index] as WindowAssigner;
-      for (const startMs of table.windowStarts()) {
-        if (window.endOf(startMs) > this.progress.watermarkMs) continue;
-        removedCount += table.removeWindow(startMs);
-      }
-    }
-    return removedCount;
-  }
-
-  /** The closed entries are in a run from now on. */
-  forgetClosed(): void {
-    for (const entries of this.closed) entries.length = 0;
+  /** The late partials are in a run from now on. */
+  forgetLate(): void {
+    for (const entries of this.late) entries.length = 0;
     this.recentLedger.clear();
-    this.#closedBytes = 0;
+    this.#lateBytes = 0;
   }
 
-  /** Canonical bytes of the whole open state: two images are the same if these are. */
+  /** All entries of a view before a bound (null: none) are in runs. */
+  forgetDrained(view: number, bound: EntryBound | null): void {
+    const isClosed = (startMs: number) => this.isClosing(view, startMs);
+    this.drained.move(view, bound, this.tables[view] as ViewTable, isClosed);
+  }
+
+  /** The entries of a view that no run has, by window. */
+  kept(view: number): WindowSource[] {
+    const table = this.tables[view] as ViewTable;
+    return table.windowStarts().map((startMs) => this.drained.kept(view, startMs, table));
+  }
+
+  /** Canonical bytes of the whole open state: the same of two images, however much of what has closed is drained. */
   encode(): Uint8Array {
     const writer = new ByteWriter();
-    encodeChange(this.source(), writer, 'by-key');
+    const source = this.source();
+    const views = source.views.map((view, index) => {
+      const isOpen = ({ windowStartMs }: WindowSource) => !this.isClosing(index, windowStartMs);
+      return { ...view, entries: view.entries.filter(isOpen) };
+    });
+    encodeChange({ ...source, views }, writer, 'by-key');
     return writer.finish();
   }
 
@@ -226,20 +243,18 @@ export class SliceImage {
   encodeNoChange(): Uint8Array {
     const writer = new ByteWriter();
     const source = this.source();
-    const views = source.views.map((view) => ({ ...view, open: [] }));
+    const views = source.views.map((view) => ({ ...view, entries: [] }));
     encodeChange({ ...source, views, dedupeIds: [] }, writer, 'by-key');
     return writer.finish();
   }
 
-  /** The image as a change from nothing. */
+  /** The image as a change from nothing, without late partials. */
   source(): ChangeSource {
     return {
       progress: this.progress,
       views: this.views.map((view, index) => {
         const life = this.lives[index] as ViewLife;
-        const table = this.tables[index] as ViewTable;
-        const open = table.windowStarts().map((startMs) => wholeWindow(table, startMs));
-        return { view, life, open, closed: [], late: [] };
+        return { view, life, entries: this.kept(index), late: [] };
       }),
       dedupe: this.dedupe,
       dedupeIds: [this.dedupeIds],
@@ -263,12 +278,26 @@ export class SliceImage {
   heapBytes(): number {
     let bytes = this.dedupeIds.heapBytes();
     for (const table of this.tables) bytes += table.heapBytes();
-    return bytes + this.#closedBytes;
+    return bytes + this.#lateBytes;
   }
 
-  addClosedEntry(view: number, entry: ClosedEntry): void {
-    (this.closed[view] as ClosedEntry[]).push(entry);
-    this.#closedBytes += closedBytesOf(entry);
+  addLateEntry(view: number, entry: ClosedEntry): void {
+    (this.late[view] as ClosedEntry[]).push(entry);
+    this.#lateBytes += closedBytesOf(entry);
+  }
+
+  #endOf(view: number, windowStartMs: number): number {
+    return (this.windows[view] as WindowAssigner).endOf(windowStartMs);
+  }
+
+  #countEntries(counts: (view: number, windowStartMs: number) => boolean): number {
+    let count = 0;
+    for (const [view, table] of this.tables.entries()) {
+      for (const startMs of table.windowStarts((start) => counts(view, start))) {
+        count += table.window(startMs).size;
+      }
+    }
+    return count;
   }
 
   #view(index: number): ViewPlan {
@@ -336,10 +365,10 @@ export class SliceImage {
     const table = this.tables[index] as ViewTable;
     for (const column of emptied) table.resetColumn(column);
     const relayout = new Relayout(this.#view(index));
-    const entries = this.#takeClosed(index).map((entry) => {
+    const entries = this.#takeLate(index).map((entry) => {
       return { ...entry, accumulators: relayout.without(entry.accumulators, emptied) };
     });
-    for (const entry of entries) this.addClosedEntry(index, entry);
+    for (const entry of entries) this.addLateEntry(index, entry);
   }
 
   #leaveOut(index: number): void {
@@ -350,13 +379,14 @@ export class SliceImage {
   #empty(index: number): void {
     const table = this.tables[index] as ViewTable;
     for (const startMs of table.windowStarts()) table.removeWindow(startMs);
-    this.#takeClosed(index);
+    this.drained.forget(index);
+    this.#takeLate(index);
   }
 
-  /** Takes the closed entries of a view out of the image. */
-  #takeClosed(view: number): ClosedEntry[] {
-    const entries = (this.closed[view] as ClosedEntry[]).splice(0);
-    for (const entry of entries) this.#closedBytes -= closedBytesOf(entry);
+  /** Takes the late partials of a view out of the image. */
+  #takeLate(view: number): ClosedEntry[] {
+    const entries = (this.late[view] as ClosedEntry[]).splice(0);
+    for (const entry of entries) this.#lateBytes -= closedBytesOf(entry);
     return entries;
   }
 
@@ -384,4 +414,17 @@ export class SliceImage {
     const aheadMs = this.plan.time === null ? 0 : (this.plan.skewMs ?? Number.POSITIVE_INFINITY);
     return Math.max(newestMs, otherTimesUntilMs + aheadMs) + 1;
   }
+}
+
+/** A change says of a closing entry what it said before, if anything. */
+function assertKnown(
+  table: ViewTable,
+  windowStartMs: number,
+  key: Uint8Array,
+  epoch: number,
+): void {
+  if (table.find(windowStartMs, key) >= 0) return;
+  throw new CorruptStateFault(
+    `epoch ${epoch} adds an entry of '${table.view.name}' to a window that had closed before it`,
+  );
 }

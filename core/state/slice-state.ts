@@ -5,6 +5,7 @@
  * Invariants: it is the fold of exactly the shard's records up to `position`; until `commit`, `undo` gives back all of what
  * the last commit left, so that a memory that lost a race can go on from there.
  */
+import { assert } from '../assert.ts';
 import { ByteWriter } from '../bytes.ts';
 import type { BadRecord, RecordDecoder } from '../decode/record-decoder.ts';
 import type { ViewPlan } from '../definition/plan.ts';
@@ -65,12 +66,11 @@ export class SliceState {
   }
 
   /** Entries of windows that are open. */
-  get entryCount(): number {
+  get openEntryCount(): number {
     let count = 0;
     for (const [index, table] of this.image.tables.entries()) {
-      const isOpen = this.#isOpen(index);
-      for (const startMs of table.windowStarts()) {
-        if (isOpen(startMs)) count += table.window(startMs).size;
+      for (const startMs of table.windowStarts(this.#isOpen(index))) {
+        count += table.window(startMs).size;
       }
     }
     return count;
@@ -146,7 +146,7 @@ export class SliceState {
   encodeStanding(): Uint8Array {
     const source = {
       progress: this.#since.progress,
-      views: this.image.living().map((each) => ({ ...each, open: [], closed: [], late: [] })),
+      views: this.image.living().map((each) => ({ ...each, entries: [], late: [] })),
       dedupe: this.image.dedupe,
       dedupeIds: [],
       quarantined: [],
@@ -154,7 +154,7 @@ export class SliceState {
     return encode(source, 'by-key');
   }
 
-  /** The change from nothing to this memory's open state: the same for the same state, however it came about. */
+  /** The change from nothing to this memory's open state: the same for the same state, however it came about and was drained. */
   encodeWhole(): Uint8Array {
     const source = {
       progress: this.#since.progress,
@@ -171,24 +171,20 @@ export class SliceState {
     return storedView(this.image.views[view] as ViewPlan, this.image.lives[view] as ViewLife);
   }
 
-  /** Starts of a view's open windows that have entries, ascending. */
-  openStarts(view: number): number[] {
-    return (this.image.tables[view] as ViewTable).windowStarts().filter(this.#isOpen(view));
-  }
-
-  /** The entries of open windows that were touched since the last commit. */
-  touchedOpen(view: number): WindowSource[] {
+  /** The entries that were touched since the last commit: none of them is closing, whatever the watermark has passed since. */
+  touched(view: number): WindowSource[] {
     const table = this.image.tables[view] as ViewTable;
-    const starts = this.openStarts(view);
-    const touched = starts.filter((startMs) => table.window(startMs).touchedCount > 0);
-    return touched.map((startMs) => touchedOfWindow(table, startMs));
+    return table.touchedStarts().map((startMs) => {
+      assert(!this.image.isClosing(view, startMs), 'a-closing-entry-stays-as-it-is');
+      return touchedOfWindow(table, startMs);
+    });
   }
 
-  /** The open entries of a range of windows and keys, in that order; null: without a bound. */
-  openBetween(view: number, from: EntryBound | null, to: EntryBound | null): WindowSource[] {
+  /** Entries of a range of windows and keys, in that order; null: without a bound. */
+  between(view: number, from: EntryBound | null, to: EntryBound | null): WindowSource[] {
     const table = this.image.tables[view] as ViewTable;
     const sources: WindowSource[] = [];
-    for (const windowStartMs of this.openStarts(view)) {
+    for (const windowStartMs of table.windowStarts()) {
       if (from !== null && windowStartMs < from.windowStartMs) continue;
       if (to !== null && windowStartMs > to.windowStartMs) break;
       const keys = table.window(windowStartMs);
@@ -225,27 +221,24 @@ export class SliceState {
     };
   }
 
-  /** Closed entries and late partials that no run holds, this memory's included, by index of the image's views. */
-  closedSinceRuns(): ClosedEntry[][] {
-    return this.#changes().map(({ closed, late }, index) => [
-      ...(this.image.closed[index] as ClosedEntry[]),
-      ...closedEntriesOf(closed),
-      ...closedEntriesOf(late),
+  /** Late partials that no run holds, this memory's included, by index of the image's views. */
+  lateSinceRuns(): ClosedEntry[][] {
+    return this.#since.late.map((table, index) => [
+      ...(this.image.late[index] as ClosedEntry[]),
+      ...closedEntriesOf(wholeTable(table)),
     ]);
   }
 
   /** What was folded is committed: its delta is in HEAD. */
   commit(): void {
     const { image } = this;
-    for (const [index, { closed, late }] of this.#changes().entries()) {
-      image.addClosed(index, closed);
-      image.addClosed(index, late);
+    for (const [index, table] of this.#since.late.entries()) {
+      image.addLate(index, wholeTable(table));
     }
     for (const table of image.tables) table.commit();
     image.progress = copyProgress(this.#since.progress);
     image.dedupeIds.merge(this.#since.dedupeIds, image.expiredMs);
     image.dedupeIds.sweep(image.expiredMs);
-    image.removeClosedWindows();
     this.#since.reset(image);
   }
 
@@ -261,23 +254,14 @@ export class SliceState {
     return this.image.heapBytes() + this.#since.heapBytes();
   }
 
-  /** By view: the entries that were touched, those of windows that the watermark has passed (untouched ones too), what came late. */
+  /** By view: the entries that were touched, and what came late. */
   #changes(): readonly ViewSource[] {
-    return this.image.views.map((view, index) => {
-      const table = this.image.tables[index] as ViewTable;
-      const late = this.#since.late[index] as ViewTable;
-      const isOpen = this.#isOpen(index);
-      return {
-        view,
-        life: this.image.lives[index] as ViewLife,
-        open: this.touchedOpen(index),
-        closed: table
-          .windowStarts()
-          .filter((startMs) => !isOpen(startMs))
-          .map((startMs) => wholeWindow(table, startMs)),
-        late: late.windowStarts().map((startMs) => wholeWindow(late, startMs)),
-      };
-    });
+    return this.image.views.map((view, index) => ({
+      view,
+      life: this.image.lives[index] as ViewLife,
+      entries: this.touched(index),
+      late: wholeTable(this.#since.late[index] as ViewTable),
+    }));
   }
 
   /** The whole open state by view. */
@@ -285,9 +269,9 @@ export class SliceState {
     return this.image.views.map((view: ViewPlan, index) => {
       const life = this.image.lives[index] as ViewLife;
       const table = this.image.tables[index] as ViewTable;
-      const starts = table.windowStarts().filter(this.#isOpen(index));
-      const open = starts.map((startMs) => wholeWindow(table, startMs));
-      return { view, life, open, closed: [], late: [] };
+      const starts = table.windowStarts(this.#isOpen(index));
+      const entries = starts.map((startMs) => wholeWindow(table, startMs));
+      return { view, life, entries, late: [] };
     });
   }
 
@@ -296,6 +280,10 @@ export class SliceState {
     const { watermarkMs } = this.#since.progress;
     return (windowStartMs) => window.endOf(windowStartMs) > watermarkMs;
   }
+}
+
+function wholeTable(table: ViewTable): WindowSource[] {
+  return table.windowStarts().map((startMs) => wholeWindow(table, startMs));
 }
 
 function encode(source: ChangeSource, order: EntryOrder): Uint8Array {

@@ -2,11 +2,12 @@
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
  *   position · watermark · newest time · high mark · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
- *   views · open and closed entries of each view · late partials of each view · dedupe · quarantined
+ *   views · entries of each view · late partials of each view · dedupe · quarantined
  *   view: name, hash, life, columns     dedupe: field, within and life, ids
  *
- * Open and closed entries hold absolute values; late ones are partials, to be merged. Windows ascend. In a base entries
- * ascend by key, so the same state has the same bytes, however it came about; in a delta they stand as they were touched.
+ * Entries hold absolute values, whether or not the watermark has passed their window; late ones are partials, to be merged.
+ * Windows ascend. In a base entries ascend by key, so the same state has the same bytes, however it came about; in a delta they
+ * stand as they were touched.
  * Position, digest, records and counts are totals since the slice began.
  */
 import { type ByteReader, ByteWriter } from '../bytes.ts';
@@ -103,8 +104,7 @@ export interface ViewSource {
   readonly view: ViewPlan;
   /** Each column has one. */
   readonly life: ViewLife;
-  readonly open: readonly WindowSource[];
-  readonly closed: readonly WindowSource[];
+  readonly entries: readonly WindowSource[];
   readonly late: readonly WindowSource[];
 }
 
@@ -116,7 +116,7 @@ export interface ChangeSource {
   readonly quarantined: readonly QuarantineEntry[];
 }
 
-export type EntrySection = 'open' | 'closed' | 'late';
+export type EntrySection = 'entries' | 'late';
 
 /** Takes the parts of a change, in the order in which they stand. Bytes are views of the input: copy what is kept. */
 export interface ChangeVisitor {
@@ -139,10 +139,7 @@ export function encodeChange(source: ChangeSource, writer: ByteWriter, order: En
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
   for (const { view, life } of source.views) encodeStoredView(storedView(view, life), writer);
-  for (const { open, closed } of source.views) {
-    encodeWindows(open, writer, order);
-    encodeWindows(closed, writer, order);
-  }
+  for (const { entries } of source.views) encodeWindows(entries, writer, order);
   for (const { late } of source.views) encodeWindows(late, writer, order);
   encodeDedupe(source, writer, order);
   writer.varint(source.quarantined.length);
@@ -161,10 +158,7 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
       });
     }
   };
-  for (const view of stored.keys()) {
-    visit(view, 'open');
-    visit(view, 'closed');
-  }
+  for (const view of stored.keys()) visit(view, 'entries');
   for (const view of stored.keys()) visit(view, 'late');
   visitor.dedupe(decodeDedupeLife(reader), reader);
   const quarantinedCount = reader.varint();

@@ -207,18 +207,24 @@ export class ViewTable {
     return aggregateOf(kind).result(this.#columns[column] as AccumulatorColumn, slot, options);
   }
 
-  /** Starts of the windows that have entries, ascending. */
-  windowStarts(): number[] {
-    return [...this.#windows.keys()].sort((a, b) => a - b);
+  /** Starts of the windows that have entries, ascending: of those that `selects` is true of. */
+  windowStarts(selects: (windowStartMs: number) => boolean = () => true): number[] {
+    return [...this.#windows.keys()].filter(selects).sort((a, b) => a - b);
   }
 
-  /** Ordinals of a window's keys in [from, to), by key; null: without a bound. */
+  /** Starts of the windows with entries that were touched since the last commit, ascending. */
+  touchedStarts(): number[] {
+    return this.#touchedWindows.map(({ startMs }) => startMs).sort((a, b) => a - b);
+  }
+
+  /** Ordinals of a window's keys in [from, to), by key; null: without a bound. `isFinal`: it gets no more keys. */
   between(
     windowStartMs: number,
     from: Uint8Array | null,
     to: Uint8Array | null,
+    isFinal = false,
   ): Uint32Array<ArrayBuffer> {
-    return this.#ranges.between(this.window(windowStartMs), from, to);
+    return this.#ranges.between(this.window(windowStartMs), from, to, isFinal);
   }
 
   window(windowStartMs: number): WindowEntries {

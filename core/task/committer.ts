@@ -82,7 +82,7 @@ export class Committer {
     state.commit();
     parts.add(written.touched, state.image, written.head.epoch);
     if (written.compacted) parts.adopt(written.manifest, state.image, written.head.epoch);
-    if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetClosed();
+    if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetLate();
     memory.head = written.head;
     memory.checkpoint = {
       ...checkpoint,

@@ -68,17 +68,17 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     '',
   ),
   mutant(
-    "closed entries stay in an owner's memory beside their run",
+    "late partials stay in an owner's memory beside their run",
     'wrong state',
     'core/task/committer.ts',
-    'if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetClosed();',
+    'if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetLate();',
     '',
   ),
   mutant(
-    "closed entries stay in a reader's image beside their run",
+    "late partials stay in a reader's image beside their run",
     'wrong answer',
     'core/checkpoint/restore.ts',
-    'if (manifest.runsEpoch === applied.epoch) image.forgetClosed();',
+    'if (manifest.runsEpoch === applied.epoch) image.forgetLate();',
     '',
   ),
   {

@@ -139,11 +139,11 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'Math.max(progress.watermarkMs, record.arrivalMs - this.#plan.latenessMs)',
   ),
   mutant(
-    'the results of a closed window are emitted twice',
+    'late partials of a commit count twice',
     'wrong state',
     'core/state/slice-state.ts',
-    'image.addClosed(index, closed);',
-    'image.addClosed(index, closed);\n      image.addClosed(index, closed);',
+    'image.addLate(index, wholeTable(table));',
+    'image.addLate(index, wholeTable(table));\n      image.addLate(index, wholeTable(table));',
   ),
   mutant(
     'a digest without its shard',

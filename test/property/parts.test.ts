@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Head } from '../../core/checkpoint/head.ts';
-import { chainSince, type Manifest } from '../../core/checkpoint/manifest.ts';
+import { chainSince } from '../../core/checkpoint/manifest.ts';
 import { advance, type Checkpoint, load } from '../../core/checkpoint/restore.ts';
+import { viewOfLife } from '../../core/state/part-entries.ts';
+import type { StoredView } from '../../core/state/view-life.ts';
+import { closedOf, mergedText } from '../unit/state/fold-fixture.ts';
 import { PLENTY, TaskWorld } from '../unit/task/task-fixture.ts';
 import { smallPlan } from '../world/small-log.ts';
 
@@ -18,20 +21,23 @@ const scenario = fc.record({
     partBytesMax: fc.constantFrom(40, 120, 500, 1_000_000),
     partBytesMinToRewrite: fc.constantFrom(1, 100, 1_000, 1_000_000),
     retentionGraceMs: fc.constantFrom(0, 3_000),
+    drainBytesMin: fc.constantFrom(1, 60, 200, 1_000_000),
     runFanIn: fc.integer({ min: 2, max: 4 }),
   }),
 });
 
 /** All that a checkpoint says of its parts. */
-function standingOf({ parts, manifest }: Checkpoint) {
+function standingOf({ parts, manifest, image }: Checkpoint) {
   const views = parts.views.map((all) =>
     all.map(({ from, epoch, entryCount }) => ({ from, epoch, entryCount })),
   );
-  return { views, ids: parts.ids.kept, manifest };
+  const closed = mergedText(smallPlan, closedOf(image));
+  const { keptEntryCount, openEntryCount } = image;
+  return { views, ids: parts.ids.kept, manifest, closed, keptEntryCount, openEntryCount };
 }
 
 /** No gap, no overlap, and nothing that lies beyond the manifest's own chain. */
-function expectWhole(manifest: Manifest, head: Head): void {
+function expectWhole({ manifest, image }: Checkpoint, head: Head): void {
   const since = chainSince(manifest);
   expect(head.chainSince).toBe(since);
   let before: (typeof manifest.parts)[number] | null = null;
@@ -40,7 +46,8 @@ function expectWhole(manifest: Manifest, head: Head): void {
     expect(part.entryCount > 0).toBe(part.bytes !== null);
     const isFirst =
       before === null || manifest.layouts[before.layout] !== manifest.layouts[part.layout];
-    if (isFirst) expect(part.from).toBeNull();
+    const view = viewOfLife(image, manifest.layouts[part.layout] as StoredView);
+    if (isFirst) expect(part.from).toEqual(image.drained.get(view));
     else expect(part.from).not.toBeNull();
     before = part;
   }
@@ -50,6 +57,8 @@ describe('parts', () => {
   it('and the deltas beside them give the state, whoever wrote them and however few a commit may write', async () => {
     let partsMax = 0;
     let lagMax = 0;
+    let cutCount = 0;
+    let drainedAlone = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ seed, batches, tasks, knobs }) => {
         const world = new TaskWorld(RECORDS, knobs, { seed });
@@ -64,8 +73,15 @@ describe('parts', () => {
           const head = await world.head();
           expect(await world.answers(head)).toEqual(world.expected(at));
           const loaded = await load(smallPlan, head, world.blobs);
-          expectWhole(loaded.manifest, head);
+          expectWhole(loaded, head);
           partsMax = Math.max(partsMax, loaded.manifest.parts.length);
+          for (const view of smallPlan.views.keys()) {
+            const key = loaded.image.drained.get(view)?.key;
+            if (key !== undefined && key.length > 0) cutCount++;
+          }
+          const isBase = head.base?.epoch === head.epoch;
+          const anew = loaded.manifest.parts.some(({ bytes }) => bytes?.pack.epoch === head.epoch);
+          if (isBase && !anew && loaded.manifest.runs.at(-1)?.epoch === head.epoch) drainedAlone++;
           lagMax = Math.max(lagMax, (head.base?.epoch ?? 0) - head.chainSince);
           const known = follower?.head.delta ?? null;
           const checkpoint: Checkpoint =
@@ -81,5 +97,7 @@ describe('parts', () => {
     // What the scenarios are for happened.
     expect(partsMax).toBeGreaterThan(10);
     expect(lagMax).toBeGreaterThan(1);
+    expect(cutCount).toBeGreaterThan(10);
+    expect(drainedAlone).toBeGreaterThan(10);
   }, 60_000);
 });

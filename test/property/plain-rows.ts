@@ -8,6 +8,7 @@ import type { RunReading, SlicePart } from '../../core/query/row-sources.ts';
 import type { RowPosition } from '../../core/query/snapshot-token.ts';
 import type { RowOrder, ViewRequest } from '../../core/query/view-request.ts';
 import type { ViewRow } from '../../core/query/view-row.ts';
+import { compareBound } from '../../core/state/entry-bound.ts';
 import { decodeGroupKey } from '../../core/state/group-key.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
 
@@ -30,13 +31,16 @@ export async function plainRows(
   for (const { pinned, checkpoint } of parts) {
     const { image, manifest } = checkpoint;
     const table = image.tables[viewIndex] as ViewTable;
+    const drained = image.drained.get(viewIndex);
     for (const startMs of table.windowStarts()) {
       const window = table.window(startMs);
       for (let ordinal = 0; ordinal < window.size; ordinal++) {
-        merge(startMs, window.keyAt(ordinal), table, window.slotAt(ordinal));
+        const key = window.keyAt(ordinal);
+        if (drained !== null && compareBound(drained, startMs, key) > 0) continue;
+        merge(startMs, key, table, window.slotAt(ordinal));
       }
     }
-    const closed = [...(image.closed[viewIndex] ?? [])];
+    const closed = [...(image.late[viewIndex] ?? [])];
     const life = image.lives[viewIndex];
     if (life === undefined || life === null) throw new Error('a view without a life');
     for (const run of manifest.runs) {

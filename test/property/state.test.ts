@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { ByteReader } from '../../core/bytes.ts';
 import type { StreamRecord } from '../../core/ports.ts';
 import type { ClosedEntry } from '../../core/state/closed-entries.ts';
+import { drainClosing } from '../../core/state/closing.ts';
 import { totalRecords } from '../../core/state/counters.ts';
 import { SliceImage } from '../../core/state/slice-image.ts';
 import type { SliceState } from '../../core/state/slice-state.ts';
 import { DigestRecount } from '../../simulation/recount-digest.ts';
-import { emptyState, mergedText } from '../unit/state/fold-fixture.ts';
+import { closedOf, emptyState, mergedText } from '../unit/state/fold-fixture.ts';
 import {
   insideKinesisRecords,
   randomLog,
@@ -43,10 +44,10 @@ class Followers {
 
   commit(withBase: boolean): void {
     const { owner, reader } = this;
-    const expectedEntryCount = owner.entryCount;
+    const expectedEntryCount = owner.openEntryCount;
     const delta = owner.encodeDelta();
     const base = owner.encodeWhole();
-    const closed = owner.closedSinceRuns();
+    const closed = closedOf(owner);
     owner.commit();
     for (const image of [reader, this.restored]) {
       const bytes = new ByteReader(delta);
@@ -54,25 +55,28 @@ class Followers {
       bytes.end();
     }
     expect(hex(owner.image.encode())).toBe(hex(base));
-    expect(owner.image.entryCount).toBe(expectedEntryCount);
-    expect(owner.entryCount).toBe(expectedEntryCount);
+    expect(owner.image.openEntryCount).toBe(expectedEntryCount);
+    expect(owner.openEntryCount).toBe(expectedEntryCount);
     const expectedClosed = mergedText(smallPlan, closed);
-    expect(mergedText(smallPlan, owner.image.closed)).toEqual(expectedClosed);
+    expect(mergedText(smallPlan, closedOf(owner.image))).toEqual(expectedClosed);
     for (const image of [reader, this.restored]) {
       expect(hex(image.encode())).toBe(hex(base));
       expect(image.progress.digest.equals(owner.progress.digest)).toBe(true);
-      expect(mergedText(smallPlan, image.closed)).toEqual(expectedClosed);
+      expect(mergedText(smallPlan, closedOf(image))).toEqual(expectedClosed);
     }
     if (!withBase) return;
     for (const [view, entries] of closed.entries()) this.inRuns[view]?.push(...entries);
-    owner.image.forgetClosed();
-    reader.forgetClosed();
+    const { bounds } = drainClosing(owner.image, Number.POSITIVE_INFINITY);
+    for (const image of [owner.image, reader]) {
+      image.forgetLate();
+      for (const [view, bound] of bounds.entries()) image.forgetDrained(view, bound);
+    }
     this.restored = new SliceImage(smallPlan);
     this.restored.apply(new ByteReader(base));
   }
 
   allClosed(): ClosedEntry[][] {
-    const since = this.owner.closedSinceRuns();
+    const since = closedOf(this.owner);
     return this.inRuns.map((entries, view) => [...entries, ...(since[view] as ClosedEntry[])]);
   }
 }
@@ -98,9 +102,9 @@ describe('the state of a slice', () => {
         const straight = scratch(records);
         expect(hex(all.owner.encodeWhole())).toBe(hex(straight.encodeWhole()));
         expect(mergedText(smallPlan, all.allClosed())).toEqual(
-          mergedText(smallPlan, straight.closedSinceRuns()),
+          mergedText(smallPlan, closedOf(straight)),
         );
-        expect(all.owner.entryCount).toBe(straight.entryCount);
+        expect(all.owner.openEntryCount).toBe(straight.openEntryCount);
       }),
       { numRuns: 40 },
     );
@@ -115,7 +119,7 @@ describe('the state of a slice', () => {
       const straight = scratch(records.slice(0, index + 1));
       expect(hex(all.owner.image.encode())).toBe(hex(straight.encodeWhole()));
       expect(mergedText(smallPlan, all.allClosed())).toEqual(
-        mergedText(smallPlan, straight.closedSinceRuns()),
+        mergedText(smallPlan, closedOf(straight)),
       );
     }
   });
@@ -149,9 +153,9 @@ describe('the state of a slice', () => {
         const { counts, recordCount, digest } = state.progress;
         const straight = scratch(plain);
         expect(counts).toEqual(straight.progress.counts);
-        expect(state.entryCount).toBe(straight.entryCount);
-        expect(mergedText(smallPlan, state.closedSinceRuns())).toEqual(
-          mergedText(smallPlan, straight.closedSinceRuns()),
+        expect(state.openEntryCount).toBe(straight.openEntryCount);
+        expect(mergedText(smallPlan, closedOf(state))).toEqual(
+          mergedText(smallPlan, closedOf(straight)),
         );
         expect(recordCount).toBe(LENGTH);
         const archive = records.filter(({ subSequence }) => subSequence === 0);
@@ -170,7 +174,7 @@ describe('the state of a slice', () => {
         state.commit();
         const [image, closed] = [
           hex(state.image.encode()),
-          mergedText(smallPlan, state.image.closed),
+          mergedText(smallPlan, closedOf(state.image)),
         ];
         const idle = hex(state.encodeDelta());
         for (const record of records.slice(cut)) state.fold(record);
@@ -179,7 +183,7 @@ describe('the state of a slice', () => {
         expect(hex(state.image.encode())).toBe(image);
         expect(hex(state.encodeWhole())).toBe(image);
         expect(hex(state.encodeDelta())).toBe(idle);
-        expect(mergedText(smallPlan, state.closedSinceRuns())).toEqual(closed);
+        expect(mergedText(smallPlan, closedOf(state))).toEqual(closed);
         expect(state.quarantined).toEqual([]);
       }),
       { numRuns: 60 },

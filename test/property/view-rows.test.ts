@@ -12,6 +12,7 @@ import { parseViewRequest, type ViewRequest } from '../../core/query/view-reques
 import type { ViewRow } from '../../core/query/view-row.ts';
 import { readRows } from '../../core/query/view-rows.ts';
 import type { ClosedEntry } from '../../core/state/closed-entries.ts';
+import { drainClosing } from '../../core/state/closing.ts';
 import { encodeGroupKey, type GroupValue } from '../../core/state/group-key.ts';
 import type { ViewLife } from '../../core/state/view-life.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
@@ -34,8 +35,10 @@ interface Partial {
 interface Step {
   readonly partials: readonly Partial[];
   readonly closes: number;
-  /** Whether what is closed in the image goes to a run before. */
+  /** Whether late partials go to a run before. */
   readonly compacts: boolean;
+  /** Bytes of closing entries that go to a run after. */
+  readonly drains: number;
 }
 
 const anyPartial = fc.record<Partial>({
@@ -61,6 +64,7 @@ const anyStep = fc.record<Step>({
   partials: fc.array(anyPartial, { maxLength: 40 }),
   closes: fc.constantFrom(0, 0, 1, 2),
   compacts: fc.boolean(),
+  drains: fc.constantFrom(0, 1, 100, 300, 10_000),
 });
 const anySlices = fc.array(fc.array(anyStep, { minLength: 3, maxLength: 3 }), {
   minLength: 1,
@@ -98,7 +102,7 @@ const anyAsking = fc.record({
   limit: fc.integer({ min: 1, max: 12 }),
 });
 
-/** One slice, whose entries are where a slice has them: open, closed in the image, or in runs. */
+/** One slice, whose entries are where a slice has them: open or closing in a table, late in the image, or in runs. */
 class RandomSlice {
   readonly ports: MemoryPorts;
   readonly sliceId: string;
@@ -111,29 +115,20 @@ class RandomSlice {
     this.sliceId = `slice-${String(index).padStart(12, '0')}`;
   }
 
-  async apply({ partials, closes, compacts }: Step): Promise<void> {
+  async apply({ partials, closes, compacts, drains }: Step): Promise<void> {
     const { image } = this.checkpoint;
     this.#epoch++;
-    const closing = Array.from({ length: closes }, (_, index) => this.#closedWindows + index);
     this.#closedWindows += closes;
     image.progress = { ...image.progress, watermarkMs: this.#closedWindows * WINDOW_MS };
     const runs: RunReference[] = [];
     if (compacts) {
-      for (const [viewIndex, entries] of image.closed.entries()) {
+      for (const [viewIndex, entries] of image.late.entries()) {
         if (entries.length > 0) runs.push(await this.#writeRun(viewIndex, [...entries]));
       }
-      image.forgetClosed();
+      image.forgetLate();
     }
     for (const [viewIndex, view] of plan.views.entries()) {
       const table = image.tables[viewIndex] as ViewTable;
-      for (const window of closing) {
-        if (view.window.kind === 'all') continue;
-        const startMs = window * WINDOW_MS;
-        image.addClosed(viewIndex, [
-          { windowStartMs: startMs, table, keys: table.window(startMs), ordinals: null },
-        ]);
-        table.removeWindow(startMs);
-      }
       const late: ClosedEntry[][] = [[], [], []];
       for (const partial of partials) {
         const { origin, to, window, values, place } = partial;
@@ -149,10 +144,15 @@ class RandomSlice {
         if (isClosed)
           late[place]?.push({ windowStartMs: startMs, key, accumulators: into.encoded(slot) });
       }
-      for (const entry of late[0] ?? []) image.closed[viewIndex]?.push(entry);
+      for (const entry of late[0] ?? []) image.addLateEntry(viewIndex, entry);
       for (const entries of late.slice(1)) {
         if (entries.length > 0) runs.push(await this.#writeRun(viewIndex, entries));
       }
+    }
+    const drain = drainClosing(image, drains);
+    for (const [viewIndex, entries] of drain.entries.entries()) {
+      if (entries.length > 0) runs.push(await this.#writeRun(viewIndex, [...entries]));
+      image.forgetDrained(viewIndex, drain.bounds[viewIndex] ?? null);
     }
     const before = this.checkpoint.manifest;
     const manifest = { ...before, runs: [...before.runs, ...runs] };
@@ -239,12 +239,12 @@ describe('the rows of a view', () => {
     const ports = new MemoryPorts(1_000_000);
     const slice = new RandomSlice(ports, 0);
     const partial = { origin: 'a', to: 'x', window: 3, values: [1], place: 0 };
-    await slice.apply({ partials: [partial], closes: 0, compacts: false });
+    await slice.apply({ partials: [partial], closes: 0, compacts: false, drains: 0 });
     const { image } = slice.checkpoint;
     const [table] = image.tables as readonly [ViewTable];
     const [windowStartMs] = table.windowStarts() as [number];
     const key = table.window(windowStartMs).keyAt(0).slice();
-    image.closed[0]?.push({ windowStartMs, key, accumulators: table.encoded(0) });
+    image.addLateEntry(0, { windowStartMs, key, accumulators: table.encoded(0) });
     const request = requestOf(plan.views[0]?.name ?? '', { order: 'flights' });
     if (request === null) throw new Error('a question is needed');
     const parts = [{ pinned: { sliceId: slice.sliceId }, checkpoint: slice.checkpoint }];

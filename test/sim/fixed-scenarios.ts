@@ -271,6 +271,7 @@ export const SMALL_PARTS: Partial<Scenario> = {
     chainLengthMax: 3,
     partBytesMax: 100,
     partBytesMinToRewrite: 60,
+    drainBytesMin: 60,
     runFanIn: 3,
     unsavedAgeMsMax: 0,
   },

@@ -61,12 +61,12 @@ export class WorldReader {
     }));
   }
 
-  /** Open, closed since the base, and in runs. */
+  /** Open and closing, late since the base, and in runs. */
   async #rows({ image, manifest }: Checkpoint, index: number, view: ViewPlan) {
-    const open = (image.source().views[index]?.open ?? []) as WindowSource[];
+    const kept = (image.source().views[index]?.entries ?? []) as WindowSource[];
     const entries: ClosedEntry[] = [
-      ...closedEntriesOf(open),
-      ...(image.closed[index] as ClosedEntry[]),
+      ...closedEntriesOf(kept),
+      ...(image.late[index] as ClosedEntry[]),
     ];
     for (const run of manifest.runs) {
       const bytes = await readBlob(this.#blobs, this.#sliceId, run);

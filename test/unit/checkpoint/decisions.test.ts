@@ -13,12 +13,19 @@ const knobs = {
   ...DEFAULT_KNOBS,
   chainLengthMax: 8,
   chainBytesMinToCompact: 1_000,
+  drainBytesMin: 2_000,
   runFanIn: 3,
   runBytesMaxToMerge: 5_000,
 };
 
 describe('compaction', () => {
-  const light = { chainLength: 7, chainBytes: 999, partBytes: 0, requested: false };
+  const light = {
+    chainLength: 7,
+    chainBytes: 999,
+    partBytes: 0,
+    closingBytes: 0,
+    requested: false,
+  };
 
   it.each([
     ['a light chain', {}, 'delta'],
@@ -28,6 +35,10 @@ describe('compaction', () => {
     ['a chain as heavy as its base', { chainBytes: 5_000, partBytes: 5_000 }, 'delta-and-base'],
     ['a heavy chain on a heavier base', { chainBytes: 4_999, partBytes: 5_000 }, 'delta'],
     ['a chain heavier than a small base', { chainBytes: 999, partBytes: 10 }, 'delta'],
+    ['less that is closing than a base drains', { closingBytes: 1_999 }, 'delta'],
+    ['as much that is closing', { closingBytes: 2_000 }, 'delta-and-drain'],
+    ['far more that is closing', { closingBytes: 1_000_000 }, 'delta-and-drain'],
+    ['both', { closingBytes: 2_000, chainLength: 8 }, 'delta-and-base'],
   ])('after %s: %j → %s', (_, more, decision) => {
     expect(decideCompaction({ ...light, ...more }, knobs)).toBe(decision);
   });

@@ -131,9 +131,9 @@ describe('what the golden files hold', () => {
     const bytes = await readBlob(blobs, SLICE, run!);
     const reader = new RunReader(SLICE, run!, async (from, to) => bytes.subarray(from, to));
     const rows: Record<string, unknown> = {};
-    for (const { view, life, open } of image.source().views.slice(0, -1)) {
+    for (const { view, life, entries: kept } of image.source().views.slice(0, -1)) {
       const stored = await reader.entries({ view, life });
-      const entries = [...closedEntriesOf(open), ...stored];
+      const entries = [...closedEntriesOf(kept), ...stored];
       rows[view.name] = rowsOf(view, entries);
     }
     expect(rows).toEqual(ROWS);

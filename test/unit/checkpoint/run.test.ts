@@ -11,7 +11,7 @@ import { encodeGroupKey } from '../../../core/state/group-key.ts';
 import { firstLife } from '../../../core/state/view-life.ts';
 import { encodeRun, type RunView } from '../../world/encoded-run.ts';
 import { SLICE } from '../../world/small-log.ts';
-import { foldAll, planOf } from '../state/fold-fixture.ts';
+import { closedOf, foldAll, planOf } from '../state/fold-fixture.ts';
 import { expectEveryDamageDetected, runAt } from './blob-fixture.ts';
 
 const plan = planOf({
@@ -32,7 +32,7 @@ const living = (view: ViewPlan) => ({ view, life: firstLife(view, plan.views.ind
 /** All windows closed but the last, partials of late records too. */
 function viewsOf(records: readonly { t: number; key: string; n: number }[]): RunView[] {
   const state = foldAll(plan, [...records, { t: 1e9, key: 'last', n: 0 }]);
-  const closed = state.closedSinceRuns();
+  const closed = closedOf(state);
   return plan.views.map((view, index) => ({
     ...living(view),
     entries: closed[index] as ClosedEntry[],

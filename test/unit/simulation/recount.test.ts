@@ -33,8 +33,8 @@ function foldedRows(plan: Plan, state: SliceState): Map<string, Map<string, { va
   return new Map(
     plan.views.map((view, index) => {
       const entries = mergeClosedEntries(view, [
-        ...closedEntriesOf(views[index]?.open as WindowSource[]),
-        ...(state.image.closed[index] as ClosedEntry[]),
+        ...closedEntriesOf(views[index]?.entries as WindowSource[]),
+        ...(state.image.late[index] as ClosedEntry[]),
       ]);
       const rows = entries.map(({ key, windowStartMs, accumulators }) => {
         const table = new ViewTable(view);

@@ -16,6 +16,7 @@ import { SliceImage } from '../../../core/state/slice-image.ts';
 import { SliceState } from '../../../core/state/slice-state.ts';
 import type { WindowSource } from '../../../core/state/state-change.ts';
 import { ViewTable } from '../../../core/state/view-table.ts';
+import type { WindowAssigner } from '../../../core/time/window.ts';
 import { SHARD } from '../../world/small-log.ts';
 
 export const ARRIVAL_MS = 1_000_000;
@@ -58,12 +59,12 @@ export function rowsOf(state: SliceState): Record<string, Record<string, unknown
   const { image } = state;
   const views = image.source().views.slice(0, -1);
   return Object.fromEntries(
-    views.map(({ view, open }, index) => [
+    views.map(({ view, entries }, index) => [
       view.name,
       Object.fromEntries(
         mergeClosedEntries(view, [
-          ...closedEntriesOf(open as WindowSource[]),
-          ...(image.closed[index] as ClosedEntry[]),
+          ...closedEntriesOf(entries as WindowSource[]),
+          ...(image.late[index] as ClosedEntry[]),
         ]).map((entry) => {
           const table = new ViewTable(view);
           table.decode(table.insert(0, new Uint8Array()), entry.accumulators);
@@ -73,6 +74,21 @@ export function rowsOf(state: SliceState): Record<string, Record<string, unknown
       ),
     ]),
   );
+}
+
+/** What a state, or an image, holds of windows that its watermark has passed, by index of the image's views. */
+export function closedOf(of: SliceState | SliceImage): ClosedEntry[][] {
+  const image = of instanceof SliceImage ? of : of.image;
+  const late = of instanceof SliceImage ? image.late : of.lateSinceRuns();
+  const { watermarkMs } = of.progress;
+  return image.views.map((_, view) => {
+    const isClosed = ({ windowStartMs }: WindowSource) =>
+      (image.windows[view] as WindowAssigner).endOf(windowStartMs) <= watermarkMs;
+    return [
+      ...closedEntriesOf(image.kept(view).filter(isClosed)),
+      ...(late[view] as ClosedEntry[]),
+    ];
+  });
 }
 
 /** Closed entries of each view in order, partials merged, as text. */

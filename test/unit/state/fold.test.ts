@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { InvariantFault } from '../../../core/faults.ts';
 import { FOLDED_RECORD_BYTES_MAX, GROUP_KEY_BYTES_MAX } from '../../../core/limits.ts';
 import { totalRecords } from '../../../core/state/counters.ts';
-import { ARRIVAL_MS, emptyState, foldAll, planOf, recordAt, rowsOf } from './fold-fixture.ts';
+import {
+  ARRIVAL_MS,
+  closedOf,
+  emptyState,
+  foldAll,
+  planOf,
+  recordAt,
+  rowsOf,
+} from './fold-fixture.ts';
 
 const AGGREGATES = { records: { count: '*' }, total: { sum: 'n' } };
 
@@ -212,7 +220,7 @@ describe('late records', () => {
       at('update', 15_000),
       at('update', 2_000, 5),
     ]);
-    expect(state.closedSinceRuns()[2]).toHaveLength(2);
+    expect(closedOf(state)[2]).toHaveLength(2);
     expect(state.progress.counts).toMatchObject({ folded: 3 });
     expect(rowsOf(state)['update']).toEqual({ 'k@0': [2, 6], 'k@10000': [1, 1] });
   });
@@ -325,7 +333,7 @@ describe('records that no view selects', () => {
     const state = foldAll(selective, [{ t: 50_000 }, { t: 60_000, type: 'b', n: 'not asked' }]);
     expect(state.progress.counts).toMatchObject({ folded: 0, unmatched: 2, quarantined: 0 });
     expect(state.progress.watermarkMs).toBe(55_000);
-    expect(state.entryCount).toBe(0);
+    expect(state.openEntryCount).toBe(0);
   });
 });
 
@@ -363,7 +371,7 @@ describe('groups', () => {
       plan,
       keys.map((key, id) => ({ ...good(id), key })),
     );
-    expect(state.entryCount).toBe(8);
+    expect(state.openEntryCount).toBe(8);
     expect(rowsOf(state)['all']).toMatchObject({
       'constructor@0': [1, 1],
       'null@0': [2, 2],

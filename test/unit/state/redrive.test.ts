@@ -15,7 +15,7 @@ import {
 import { SliceImage } from '../../../core/state/slice-image.ts';
 import { SliceState } from '../../../core/state/slice-state.ts';
 import { SHARD } from '../../world/small-log.ts';
-import { emptyState, planOf, recordAt, rowsOf } from './fold-fixture.ts';
+import { closedOf, emptyState, planOf, recordAt, rowsOf } from './fold-fixture.ts';
 
 const AGGREGATES = { records: { count: '*' }, total: { sum: 'n' } };
 const WINDOW = { window: { tumbling: '10s' } };
@@ -236,7 +236,7 @@ describe('the ledger', () => {
     theirs.fold(recordAt(0, event(1, 1_000)));
     theirs.fold(BACK);
     theirs.commit();
-    const inherited = theirs.closedSinceRuns().at(-1)!;
+    const inherited = closedOf(theirs).at(-1)!;
     expect(state.redrive(BACK, [])).toEqual({ outcome: 'redriven' });
     expect(state.redrive({ ...BACK, shardId: other }, inherited)).toEqual({ outcome: 'redriven' });
     for (const shardId of [SHARD, other]) {
@@ -253,7 +253,7 @@ describe('the ledger', () => {
 
   it('says what waits out of entries in any number of places', () => {
     const state = corrected(true);
-    const entries = () => state.closedSinceRuns().at(-1)!;
+    const entries = () => closedOf(state).at(-1)!;
     expect(ledgerStanding(entries())).toEqual({
       waiting: [null],
       counted: true,
@@ -261,7 +261,7 @@ describe('the ledger', () => {
     });
     // As a run has them: asked for with nothing in memory.
     const stored = entries();
-    state.image.forgetClosed();
+    state.image.forgetLate();
     expect(state.redrive(BACK, stored)).toEqual({ outcome: 'redriven' });
     expect(state.redrive(BACK, stored)).toEqual({ outcome: 'came-back' });
     expect(ledgerStanding([...stored, ...entries()])).toEqual({

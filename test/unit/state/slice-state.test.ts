@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ByteReader } from '../../../core/bytes.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
+import { drainClosing } from '../../../core/state/closing.ts';
 import { SliceImage } from '../../../core/state/slice-image.ts';
-import { foldAll, planOf, recordAt } from './fold-fixture.ts';
+import { closedOf, foldAll, planOf, recordAt } from './fold-fixture.ts';
 
 const AGGREGATES = { records: { count: '*' }, middle: { quantile: 'n', at: [0.5] } };
 const plan = planOf({
@@ -16,28 +17,28 @@ const records = (count: number, t = 0) =>
 describe('the keyed state', () => {
   it('counts the entries that are open, before a commit as after it', () => {
     const state = foldAll(plan, records(50));
-    expect(state.entryCount).toBe(50);
+    expect(state.openEntryCount).toBe(50);
     state.commit();
-    expect(state.entryCount).toBe(50);
+    expect(state.openEntryCount).toBe(50);
     state.fold(recordAt(50, { t: 5, key: 'k0', n: 1 }));
-    expect(state.entryCount).toBe(50);
+    expect(state.openEntryCount).toBe(50);
     state.fold(recordAt(51, { t: 10_000, key: 'new', n: 1 }));
-    expect(state.entryCount).toBe(1);
+    expect(state.openEntryCount).toBe(1);
     state.commit();
-    expect(state.image.entryCount).toBe(1);
-    expect(state.closedSinceRuns()[0]).toHaveLength(50);
+    expect(state.image.openEntryCount).toBe(1);
+    expect(closedOf(state)[0]).toHaveLength(50);
   });
 
   it('gives the room of closed windows to the next ones', () => {
     const state = foldAll(plan, records(200));
     state.commit();
-    state.image.forgetClosed();
     const bytes = state.heapBytes();
     for (let window = 1; window < 30; window++) {
       const data = records(200, window * 10_000);
       for (const [n, each] of data.entries()) state.fold(recordAt(window * 200 + n, each));
       state.commit();
-      state.image.forgetClosed();
+      const [bound = null] = drainClosing(state.image, 1_000_000).bounds;
+      state.image.forgetDrained(0, bound);
     }
     expect(state.heapBytes()).toBeLessThan(bytes * 3);
   });
@@ -46,11 +47,16 @@ describe('the keyed state', () => {
     const state = foldAll(plan, records(150_000));
     state.fold(recordAt(150_000, { t: 10_000, key: 'new', n: 1 }));
     const delta = state.encodeDelta();
-    expect(state.closedSinceRuns()[0]).toHaveLength(150_000);
+    expect(closedOf(state)[0]).toHaveLength(150_000);
     state.commit();
     const image = new SliceImage(plan);
     image.apply(new ByteReader(delta));
-    expect([state.image.closed[0]?.length, image.closed[0]?.length]).toEqual([150_000, 150_000]);
+    for (const each of [state.image, image]) {
+      const drain = drainClosing(each, Number.POSITIVE_INFINITY);
+      expect(drain.entries[0]).toHaveLength(150_000);
+      each.forgetDrained(0, drain.bounds[0] ?? null);
+      expect([each.keptEntryCount, each.tables[0]?.entryCount]).toEqual([1, 1]);
+    }
   });
 
   it('holds more bytes the more it knows, about a few hundred an entry', () => {
@@ -80,9 +86,9 @@ describe('the keyed state', () => {
     const bytes = owner.encodeDelta();
     const image = new SliceImage(plan);
     const quarantined = image.apply(new ByteReader(bytes));
-    const before = JSON.stringify([image.closed, quarantined]);
+    const before = JSON.stringify([image.late, quarantined]);
     bytes.fill(0);
-    expect(JSON.stringify([image.closed, quarantined])).toBe(before);
+    expect(JSON.stringify([image.late, quarantined])).toBe(before);
   });
 
   it('refuses a change of a view that the plan does not have', () => {
@@ -97,17 +103,16 @@ describe('the keyed state', () => {
   });
 });
 
-describe('the memory of closed entries', () => {
-  const kept = { late: 'drop', groupBy: ['key'], window: { tumbling: '10s' } };
+describe('the memory of late partials', () => {
+  const kept = { late: 'update', groupBy: ['key'], window: { tumbling: '10s' } };
   const of = (views: object) => planOf({ name: 'p', time: { field: 't', lateness: '0s' }, views });
   const both = of({ w: { ...kept, aggregates: AGGREGATES } });
 
-  /** An image of `both` with 50 closed entries that then reads what `other` wrote in epoch 2. */
-  function closedUnder(other: typeof both): SliceImage {
-    const state = foldAll(both, records(50));
-    state.fold(recordAt(50, { t: 20_000, key: 'k', n: 1 }));
+  /** An image of `both` with 50 late partials that then reads what `other` wrote in epoch 2. */
+  function lateUnder(other: typeof both): SliceImage {
+    const state = foldAll(both, [{ t: 20_000, key: 'k', n: 1 }, ...records(50)]);
     state.commit();
-    expect(state.image.closed[0]).toHaveLength(50);
+    expect(state.image.late[0]).toHaveLength(50);
     const between = new SliceImage(other);
     between.apply(new ByteReader(state.image.encode()), { foreign: true, epoch: 1 });
     between.adoptPlan(2);
@@ -115,24 +120,24 @@ describe('the memory of closed entries', () => {
     return state.image;
   }
 
-  function closedBytes(image: SliceImage): number {
+  function lateBytes(image: SliceImage): number {
     const before = image.heapBytes();
-    image.forgetClosed();
+    image.forgetLate();
     return before - image.heapBytes();
   }
 
   it('is given back where their view goes', () => {
-    const image = closedUnder(of({ w: { ...kept, groupBy: [], aggregates: AGGREGATES } }));
-    expect(image.closed[0]).toHaveLength(0);
-    expect(closedBytes(image)).toBe(0);
+    const image = lateUnder(of({ w: { ...kept, groupBy: [], aggregates: AGGREGATES } }));
+    expect(image.late[0]).toHaveLength(0);
+    expect(lateBytes(image)).toBe(0);
   });
 
   it('is counted again where an aggregate of theirs goes', () => {
     const { middle: _, ...fewer } = AGGREGATES;
-    const image = closedUnder(of({ w: { ...kept, aggregates: fewer } }));
-    const [entries = []] = image.closed;
+    const image = lateUnder(of({ w: { ...kept, aggregates: fewer } }));
+    const [entries = []] = image.late;
     expect(entries).toHaveLength(50);
     const bytes = entries.map(({ key, accumulators }) => key.length + accumulators.length + 500);
-    expect(closedBytes(image)).toBe(bytes.reduce((sum, each) => sum + each, 0));
+    expect(lateBytes(image)).toBe(bytes.reduce((sum, each) => sum + each, 0));
   });
 });

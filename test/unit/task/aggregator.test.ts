@@ -81,16 +81,16 @@ describe('an aggregator', () => {
   });
 
   it('judges a slice by the memory that it takes, not by what its chain repeats', async () => {
-    const world = new TaskWorld(60, { chainLengthMax: 1_000 });
+    const world = new TaskWorld(80, { chainLengthMax: 1_000 });
     const task = world.task();
-    for (let at = 0; at < 40; at++) await task.deliver(world.batch(at, at + 1), PLENTY);
+    for (let at = 0; at < 60; at++) await task.deliver(world.batch(at, at + 1), PLENTY);
     const { stateBytes } = await world.head();
     const sliceBytesMax = 2 * task.heapBytes();
     expect(stateBytes).toBeGreaterThan(0);
     const bounds = { sliceBytesMax: Math.min(sliceBytesMax, stateBytes - 1) };
     expect(bounds.sliceBytesMax).toBeGreaterThan(task.heapBytes());
     const tight = new Aggregator(smallPlan, createJsonDecoder(smallPlan), world.ports, bounds);
-    await tight.deliver(SHARD, world.batch(40, 41), PLENTY);
+    await tight.deliver(SHARD, world.batch(60, 61), PLENTY);
     await tight.checkpoint(SHARD, PLENTY);
   });
 

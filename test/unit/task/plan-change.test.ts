@@ -15,7 +15,7 @@ import { SliceState } from '../../../core/state/slice-state.ts';
 import { isRollback, rollbacksEndedBy } from '../../../core/task/kept-plans.ts';
 import { decidePlan } from '../../../core/task/plan-change.ts';
 import { laterPlan, SHARD, SLICE, smallPlan } from '../../world/small-log.ts';
-import { emptyState } from '../state/fold-fixture.ts';
+import { closedOf, emptyState } from '../state/fold-fixture.ts';
 import { PLENTY, TaskWorld, textOf } from './task-fixture.ts';
 
 const LATER = { plan: laterPlan };
@@ -52,12 +52,12 @@ async function switched(knobs = {}): Promise<TaskWorld> {
 function laterState(records: readonly StreamRecord[], from: number): SliceState {
   const before = emptyState(smallPlan);
   for (const record of records.slice(0, from)) before.fold(record);
-  const closed = before.closedSinceRuns();
+  const closed = closedOf(before);
   const image = new SliceImage(laterPlan);
   image.apply(new ByteReader(before.encodeWhole()), { foreign: true, epoch: 4 });
   for (const [index, view] of smallPlan.views.entries()) {
     const at = laterPlan.views.findIndex(({ name }) => name === view.name);
-    if (at >= 0) image.closed[at]?.push(...(closed[index] ?? []));
+    if (at >= 0) image.late[at]?.push(...(closed[index] ?? []));
   }
   image.adoptPlan(9);
   const state = new SliceState(image, createJsonDecoder(laterPlan), SHARD);

@@ -64,7 +64,7 @@ describe('the work of a redrive', () => {
     const world = await poisoned();
     const { image } = await load(smallPlan, await world.head(), world.blobs);
     let looks = 0;
-    for (const entry of image.closed.at(-1) as ClosedEntry[]) {
+    for (const entry of image.late.at(-1) as ClosedEntry[]) {
       const { key } = entry;
       Object.defineProperty(entry, 'key', {
         get: () => {

@@ -19,7 +19,6 @@ import {
   requestId,
   type StreamRecord,
 } from '../../../core/ports.ts';
-import type { ClosedEntry } from '../../../core/state/closed-entries.ts';
 import type { RecordCounts } from '../../../core/state/counters.ts';
 import type { SliceState } from '../../../core/state/slice-state.ts';
 import { SliceTask, type TaskPorts } from '../../../core/task/slice-task.ts';
@@ -33,7 +32,7 @@ import {
   smallPlan,
   toStreamRecord,
 } from '../../world/small-log.ts';
-import { emptyState, mergedText } from '../state/fold-fixture.ts';
+import { closedOf, emptyState, mergedText } from '../state/fold-fixture.ts';
 
 export const PLENTY = () => 60_000;
 
@@ -66,7 +65,7 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 export function textOf(state: SliceState): { open: string; closed: string[] } {
   return {
     open: hex(state.encodeWhole()),
-    closed: mergedText(state.image.plan, state.closedSinceRuns()),
+    closed: mergedText(state.image.plan, closedOf(state)),
   };
 }
 
@@ -226,7 +225,7 @@ export class TaskWorld {
     plan: Plan = smallPlan,
   ): Promise<{ open: string; closed: string[] }> {
     const { image, manifest } = await load(plan, epoch, this.blobs);
-    const closed: ClosedEntry[][] = image.closed.map((entries) => [...entries]);
+    const closed = closedOf(image);
     for (const run of manifest.runs) {
       const bytes = await readBlob(this.blobs, SLICE, run);
       const reader = new RunReader(SLICE, run, async (from, to) => bytes.subarray(from, to));
@@ -242,6 +241,13 @@ export class TaskWorld {
     const state = emptyState(plan);
     for (const record of this.records.slice(0, count)) state.fold(record);
     return state.progress.counts;
+  }
+
+  /** Open entries once the first `count` records are folded. */
+  expectedOpenCount(count: number, plan: Plan = smallPlan): number {
+    const state = emptyState(plan);
+    for (const record of this.records.slice(0, count)) state.fold(record);
+    return state.openEntryCount;
   }
 
   /** What `answers` must be once the first `count` records are folded. */

@@ -1,0 +1,88 @@
+/**
+ * Closing entries on their way into runs: those of windows that the committed watermark has passed, in the order in which the
+ * windows ended, and in each by key. Nothing leaves the image here: it does once the run that has them is committed.
+ */
+import { ByteWriter } from '../bytes.ts';
+import type { WindowAssigner } from '../time/window.ts';
+import type { ClosedEntry } from './closed-entries.ts';
+import type { EntryBound } from './entry-bound.ts';
+import type { SliceImage } from './slice-image.ts';
+import type { ViewTable } from './view-table.ts';
+
+/** What a base takes out of the state, into its run. */
+export interface Drain {
+  /** By index of the image's views. */
+  readonly entries: readonly (readonly ClosedEntry[])[];
+  /** The drained bound of each view from then on. */
+  readonly bounds: readonly (EntryBound | null)[];
+}
+
+interface ClosingWindow {
+  readonly view: number;
+  readonly table: ViewTable;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Those that the drained bounds do not lie behind, the one that ended first first. */
+function closingWindows(image: SliceImage): ClosingWindow[] {
+  const windows = image.tables.flatMap((table, view) => {
+    const starts = table.windowStarts((startMs) => image.isClosing(view, startMs));
+    return starts.map((startMs): ClosingWindow => {
+      const endMs = (image.windows[view] as WindowAssigner).endOf(startMs);
+      return { view, table, startMs, endMs };
+    });
+  });
+  return windows.sort((a, b) => a.endMs - b.endMs);
+}
+
+/** What an entry takes in a run besides its key and accumulators, about. */
+const ENTRY_BYTES = 10;
+const SAMPLES = 8;
+
+/** Bytes that all closing entries take in runs, about. */
+export function closingBytes(image: SliceImage): number {
+  let bytes = 0;
+  const writer = new ByteWriter();
+  for (const { view, table, startMs } of closingWindows(image)) {
+    const keys = table.window(startMs);
+    const isCut = image.drained.get(view)?.windowStartMs === startMs;
+    const count = keys.size - (isCut ? image.drained.leftCount(view) : 0);
+    const sampleCount = Math.min(SAMPLES, keys.size);
+    writer.clear();
+    for (let sample = 0; sample < sampleCount; sample++) {
+      table.encode(keys.slotAt(Math.floor((sample * keys.size) / sampleCount)), writer);
+    }
+    const keyBytes = keys.endOf(keys.size - 1) / keys.size;
+    bytes += count * (keyBytes + writer.length / sampleCount + ENTRY_BYTES);
+  }
+  return bytes;
+}
+
+/** Closing entries of about so many bytes: one at least, if there is one and the budget is not 0. */
+export function drainClosing(image: SliceImage, budgetBytes: number): Drain {
+  const entries: ClosedEntry[][] = image.views.map(() => []);
+  const bounds = image.views.map((_, view) => image.drained.get(view));
+  let left = budgetBytes;
+  for (const { view, table, startMs, endMs } of closingWindows(image)) {
+    if (left <= 0) break;
+    const keys = table.window(startMs);
+    const bound = bounds[view] ?? null;
+    const from = bound?.windowStartMs === startMs ? bound.key : null;
+    const ordinals = table.between(startMs, from, null, true);
+    let taken = 0;
+    for (; taken < ordinals.length && left > 0; taken++) {
+      const ordinal = ordinals[taken] as number;
+      const key = keys.keyAt(ordinal).slice();
+      const accumulators = table.encoded(keys.slotAt(ordinal));
+      entries[view]?.push({ windowStartMs: startMs, key, accumulators });
+      left -= key.length + accumulators.length + ENTRY_BYTES;
+    }
+    const next = ordinals[taken];
+    bounds[view] =
+      next === undefined
+        ? { windowStartMs: endMs, key: new Uint8Array() }
+        : { windowStartMs: startMs, key: keys.keyAt(next).slice() };
+  }
+  return { entries, bounds };
+}
