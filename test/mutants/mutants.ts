@@ -1,6 +1,7 @@
 /**
  * All mutants: what the simulation does not find in them it would not find in the product either. docs/testing.md has the table.
  */
+import { CLOSING_MUTANTS } from './closing-mutants.ts';
 import { KEEPING_MUTANTS } from './keeping-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
 import type { Mutant } from './mutant.ts';
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...TASK_MUTANTS,
   ...KEEPING_MUTANTS,
   ...PART_MUTANTS,
+  ...CLOSING_MUTANTS,
   ...LOCAL_MUTANTS,
 ];
 

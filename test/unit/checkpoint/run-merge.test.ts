@@ -13,7 +13,7 @@ import { firstLife } from '../../../core/state/view-life.ts';
 import { Random } from '../../../simulation/random.ts';
 import { encodeRun, type RunView } from '../../world/encoded-run.ts';
 import { SLICE } from '../../world/small-log.ts';
-import { foldAll, planOf } from '../state/fold-fixture.ts';
+import { closedOf, foldAll, planOf } from '../state/fold-fixture.ts';
 import { runAt } from './blob-fixture.ts';
 
 const BLOCK_BYTES = 60;
@@ -44,7 +44,7 @@ function viewsOf(random: Random): RunView[] {
     n: random.below(100),
   }));
   const state = foldAll(plan, [...records, { t: 1e9, key: 'last', n: 0 }]);
-  const closed = state.closedSinceRuns();
+  const closed = closedOf(state);
   return living.map((each, index) => ({ ...each, entries: closed[index] as ClosedEntry[] }));
 }
 
