@@ -124,7 +124,13 @@ export class IdWriter {
       const [{ bytes }] = parts.toSorted((a, b) => a.bytes.pack.epoch - b.bytes.pack.epoch) as [
         IdsPart,
       ];
-      return { isTouched: false, isClosing: false, epoch: 0, bytes, run: () => this.#rewrite(parts) };
+      return {
+        isTouched: false,
+        isClosing: false,
+        epoch: 0,
+        bytes,
+        run: () => this.#rewrite(parts),
+      };
     });
   }
 

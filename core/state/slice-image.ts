@@ -10,7 +10,6 @@ import { assert } from '../assert.ts';
 import { type ByteReader, ByteWriter } from '../bytes.ts';
 import { createWindowAssigner } from '../definition/kinds/window-kinds.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
-import { timeHash } from '../definition/plan-hash.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
@@ -29,6 +28,7 @@ import {
 import { DrainedBounds } from './drained-bounds.ts';
 import type { EntryBound } from './entry-bound.ts';
 import { LIVING_LEDGER, storedViews } from './quarantine-ledger.ts';
+import { adoptTimes, coveredFrom } from './read-times.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
   type ChangeSource,
@@ -165,7 +165,11 @@ export class SliceImage {
         } else {
           const table = this.tables[view] as ViewTable;
           const wasClosing = this.#endOf(view, windowStartMs) <= watermarkBeforeMs;
-          if (wasClosing) assertKnown(table, windowStartMs, key, origin.epoch);
+          if (wasClosing && table.find(windowStartMs, key) < 0) {
+            throw new CorruptStateFault(
+              `epoch ${origin.epoch} adds an entry of '${table.view.name}' to a window that had closed before it`,
+            );
+          }
           observer?.noteEntry(view, windowStartMs, key);
           putOpen(table, windowStartMs, key, ahead, layout.columns);
         }
@@ -183,8 +187,9 @@ export class SliceImage {
 
   /** Views and columns that the stored state did not have begin here, in the epoch that is about to be written. */
   adoptPlan(epoch: number): void {
-    this.#adoptTimes();
-    const begins: ColumnLife = { since: epoch, coveredFromMs: this.#coveredFromMs() };
+    adoptTimes(this.progress, this.plan);
+    const coveredFromMs = coveredFrom(this.progress, this.plan);
+    const begins: ColumnLife = { since: epoch, coveredFromMs };
     for (const [index, { columns }] of this.plan.views.entries()) {
       const life = this.lives[index] ?? null;
       this.lives[index] =
@@ -395,36 +400,4 @@ export class SliceImage {
     if (!hasSameIds(this.dedupe, life)) this.dedupeIds.clear();
     this.dedupe = life;
   }
-
-  /** Where times are read in another way from here on, those that were read until here say nothing of what is missing. */
-  #adoptTimes(): void {
-    const own = timeHash(this.plan);
-    const { timeHash: former, newestArrivalMs } = this.progress;
-    if (former === own) return;
-    this.progress.timeHash = own;
-    this.progress.otherTimesUntilMs = newestArrivalMs;
-    this.progress.newestMs = Number.NEGATIVE_INFINITY;
-    this.progress.highMs = Number.NEGATIVE_INFINITY;
-  }
-
-  /** No record until here has a time from then on: by its time where that was read, otherwise by its arrival and the skew. */
-  #coveredFromMs(): number {
-    const { newestMs, otherTimesUntilMs } = this.progress;
-    if (otherTimesUntilMs === Number.NEGATIVE_INFINITY) return newestMs + 1;
-    const aheadMs = this.plan.time === null ? 0 : (this.plan.skewMs ?? Number.POSITIVE_INFINITY);
-    return Math.max(newestMs, otherTimesUntilMs + aheadMs) + 1;
-  }
-}
-
-/** A change says of a closing entry what it said before, if anything. */
-function assertKnown(
-  table: ViewTable,
-  windowStartMs: number,
-  key: Uint8Array,
-  epoch: number,
-): void {
-  if (table.find(windowStartMs, key) >= 0) return;
-  throw new CorruptStateFault(
-    `epoch ${epoch} adds an entry of '${table.view.name}' to a window that had closed before it`,
-  );
 }
