@@ -13,7 +13,7 @@ import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
-import { type ClosedEntry, closedBytesOf, closedEntriesOf } from './closed-entries.ts';
+import { type ClosedEntry, closedBytesOf } from './closed-entries.ts';
 import { Relayout, type StoredLayout, storedLayout } from './column-layout.ts';
 import { DedupeIds, ID_BYTES } from './dedupe-ids.ts';
 import {
@@ -207,10 +207,6 @@ export class SliceImage {
       assert(life !== null, 'a-state-that-is-written-has-every-view');
       return { view, life };
     });
-  }
-
-  addLate(view: number, windows: readonly WindowSource[]): void {
-    for (const entry of closedEntriesOf(windows)) this.addLateEntry(view, entry);
   }
 
   /** The late partials are in a run from now on. */

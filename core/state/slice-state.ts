@@ -233,7 +233,7 @@ export class SliceState {
   commit(): void {
     const { image } = this;
     for (const [index, table] of this.#since.late.entries()) {
-      image.addLate(index, wholeTable(table));
+      for (const entry of closedEntriesOf(wholeTable(table))) image.addLateEntry(index, entry);
     }
     for (const table of image.tables) table.commit();
     image.progress = copyProgress(this.#since.progress);

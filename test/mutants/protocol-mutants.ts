@@ -142,8 +142,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'late partials of a commit count twice',
     'wrong state',
     'core/state/slice-state.ts',
-    'image.addLate(index, wholeTable(table));',
-    'image.addLate(index, wholeTable(table));\n      image.addLate(index, wholeTable(table));',
+    'image.addLateEntry(index, entry);',
+    'image.addLateEntry(index, entry), image.addLateEntry(index, entry);',
   ),
   mutant(
     'a digest without its shard',
