@@ -24,7 +24,7 @@ const afterBytes = heapBytes();
 
 const fullBytes = state.encodeWhole().length;
 for (let device = 0; device < entryCount; device += 100) fold(device);
-const deltaBytes = state.encodeDelta().length;
+const deltaBytes = state.encodeDelta().bytes.length;
 
 const perEntry = (bytes: number) => (bytes / entryCount).toFixed(1);
 console.log(`${entryCount} entries, keys of 13 characters, count, sum, min, max`);

@@ -69,7 +69,7 @@ function foldAll(used: Plan, withDelta: boolean): number {
   for (const [index, text] of encoded.entries()) {
     state.fold(streamRecord(index, Buffer.from(text, 'base64')));
     if (withDelta && (index + 1) % BATCH === 0) {
-      deltaBytes += state.encodeDelta().length;
+      deltaBytes += state.encodeDelta().bytes.length;
       state.commit();
     }
   }

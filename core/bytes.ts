@@ -220,6 +220,11 @@ export class ByteReader {
     return sign === 1 ? -magnitude : magnitude;
   }
 
+  /** What was read from an offset on, without a copy. */
+  readSince(offset: number): Uint8Array {
+    return this.#bytes.subarray(offset, this.#offset);
+  }
+
   /** The next bytes, without a copy. */
   raw(length: number): Uint8Array {
     const start = this.#take(length);

@@ -9,6 +9,7 @@ import {
   DRAIN_BYTES_MIN,
   HEAD_WRITE_ATTEMPTS_MAX,
   ID_PARTS_MAX,
+  MERGE_FAN_IN,
   PART_BYTES_MAX,
   PART_BYTES_MIN_TO_REWRITE,
   RECOVERY_BACKLOG_MS_MAX,
@@ -26,6 +27,7 @@ import {
 export interface Knobs {
   readonly chainLengthMax: number;
   readonly chainBytesMinToCompact: number;
+  readonly mergeFanIn: number;
   readonly partBytesMax: number;
   readonly partBytesMinToRewrite: number;
   readonly idPartsMax: number;
@@ -47,6 +49,7 @@ export interface Knobs {
 export const DEFAULT_KNOBS: Knobs = {
   chainLengthMax: CHAIN_LENGTH_MAX,
   chainBytesMinToCompact: CHAIN_BYTES_MIN_TO_COMPACT,
+  mergeFanIn: MERGE_FAN_IN,
   partBytesMax: PART_BYTES_MAX,
   partBytesMinToRewrite: PART_BYTES_MIN_TO_REWRITE,
   idPartsMax: ID_PARTS_MAX,

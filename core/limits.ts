@@ -46,11 +46,16 @@ export const GROUP_KEY_BYTES_MAX = 4 * KIB;
 /** Deltas that are needed beside the newest base: with more of them, a commit writes parts of the state anew. */
 export const CHAIN_LENGTH_MAX = 64;
 /** A chain larger than this many bytes is compacted once it also outweighs the parts. */
+/** Epochs between two bases: a fallback replays from the base before. */
+export const BASE_EPOCHS_MAX = 512;
+/** Deltas that are merged into one, merged ones of as many into the next, and bytes of one. */
+export const MERGE_FAN_IN = 8;
+export const MERGED_BYTES_MAX = 1 * MIB;
 export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
 /** A part of the open state that would be larger is written as several. */
 export const PART_BYTES_MAX = 2 * MIB;
 /** Parts that one commit writes anew, together: more only where a round over all of them would outlast a chain. */
-export const PART_BYTES_MIN_TO_REWRITE = 4 * MIB;
+export const PART_BYTES_MIN_TO_REWRITE = 1 * MIB;
 /** Parts of dedupe ids that are less than half as large as a part may be: of more of them, neighbours are merged. */
 export const ID_PARTS_MAX = 48;
 /** Closing entries that one base drains into its run: more only where so many wait that draining would not keep up. As many are a reason for a base. */

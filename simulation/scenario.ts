@@ -180,6 +180,7 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
   const drawn = {
     chainLengthMax: random.pick([1, 2, 5, 20, DEFAULT_KNOBS.chainLengthMax]),
     chainBytesMinToCompact: random.pick([500, 5_000, DEFAULT_KNOBS.chainBytesMinToCompact]),
+    mergeFanIn: random.fork('merge').pick([2, 3, DEFAULT_KNOBS.mergeFanIn]),
     partBytesMax: random.fork('part').pick([60, 400, DEFAULT_KNOBS.partBytesMax]),
     partBytesMinToRewrite: random
       .fork('rewrite')

@@ -5,26 +5,28 @@
 import { ByteReader } from '../bytes.ts';
 import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
+import type { TailCoverage } from '../state/change-tail.ts';
 import { addOlderChange, addPart, viewOfLife } from '../state/part-entries.ts';
+import { ChangeRecorder, type RecentChanges } from '../state/recent-changes.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import type { StoredView } from '../state/view-life.ts';
 import type { Base } from './base.ts';
 import { type BlobStores, readBlobRange } from './blobs.ts';
-import { assertLinked, type Delta } from './delta.ts';
-import { chainSince, type IdsPart, type PackedBytes } from './manifest.ts';
+import type { ChainChange } from './chain.ts';
+import { assertLinked } from './delta.ts';
+import { chainSince, type IdsPart, type Manifest, type PackedBytes } from './manifest.ts';
 import { deltaOf, sameBlob } from './names.ts';
 import type { OpenParts } from './open-parts.ts';
 
 /** Into an image that holds nothing yet. `older`: the deltas after the oldest part, up to the base's own. */
 export async function addBase(
-  image: SliceImage,
-  open: OpenParts,
+  { image, parts: open, recent }: Followed,
   base: Base,
-  older: readonly Delta[],
+  { older, isWhole }: OlderLinks,
   stores: BlobStores,
 ): Promise<void> {
   const { manifest, epoch, planHash } = base;
-  assertWhole(base, older);
+  if (isWhole) assertWhole(base, older);
   const isForeign = planHash !== image.plan.hash;
   image.apply(base.state, { foreign: isForeign, epoch });
   base.state.end();
@@ -34,12 +36,14 @@ export async function addBase(
   const wanted = manifest.parts.filter(({ bytes, layout }) => {
     return bytes !== null && viewOfLife(image, manifest.layouts[layout] as StoredView) >= 0;
   });
+  const room = reserved(image, open);
   for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
     const some = wanted.slice(at, at + READ_AT_ONCE);
     const all = await readAll(some.map(({ bytes }) => bytes as PackedBytes));
     for (const [index, bytes] of all.entries()) {
       const { layout, entryCount, from } = some[index] as (typeof some)[number];
-      const found = addPart(image, manifest.layouts[layout] as StoredView, bytes, from);
+      const stored = manifest.layouts[layout] as StoredView;
+      const found = addPart(image, stored, bytes, from, room[viewOfLife(image, stored)]);
       if (found !== entryCount) throw differs(base, `a part has ${found} entries`, entryCount);
     }
   }
@@ -57,23 +61,57 @@ export async function addBase(
     }
   }
   open.ids.follow(image, manifest.ids.until);
-  for (const delta of older) {
-    addOlderChange(image, delta.change, {
-      hasEntry: (view, windowStartMs, key) => {
-        const part = open.partOf(view, windowStartMs, key);
-        if (part.epoch >= delta.epoch) return true;
-        part.isTouched = true;
-        return false;
-      },
-      hasLate: delta.epoch <= manifest.runsEpoch,
-      hasIds: delta.epoch <= manifest.ids.until,
-    });
-    if (delta.epoch > manifest.ids.until) open.ids.follow(image, delta.epoch);
+  for (const change of older) {
+    const covered = {
+      ...coverageOf(manifest),
+      hasEntry: (view: number, windowStartMs: number, key: Uint8Array) =>
+        open.partOf(view, windowStartMs, key).epoch >= change.epoch,
+    };
+    const recorder = new ChangeRecorder(image, open);
+    addOlderChange(image, change, covered, recorder);
+    if (change.epoch > manifest.ids.until) open.ids.follow(image, change.epoch);
+    recent.add(recorder.change(change), image);
   }
   const { keptEntryCount } = image;
-  if (!isForeign && keptEntryCount !== base.entryCount) {
+  if (isWhole && !isForeign && keptEntryCount !== base.entryCount) {
     throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, base.entryCount);
   }
+}
+
+/** Makes room for all entries that parts have; by view, how many keys of a window are in parts that have no other window. */
+function reserved(image: SliceImage, { views }: OpenParts): Map<number, number>[] {
+  return views.map((parts, view) => {
+    image.tables[view]?.reserve(parts.reduce((sum, { entryCount }) => sum + entryCount, 0));
+    const room = new Map<number, number>();
+    for (const [index, { from, entryCount }] of parts.entries()) {
+      const startMs = from?.windowStartMs;
+      const next = parts[index + 1];
+      const isOfOne = next === undefined ? false : next.from?.windowStartMs === startMs;
+      if (startMs !== undefined && isOfOne) {
+        room.set(startMs, (room.get(startMs) ?? 0) + entryCount);
+      }
+    }
+    return room;
+  });
+}
+
+/** What follows a chain. */
+interface Followed {
+  readonly image: SliceImage;
+  readonly parts: OpenParts;
+  readonly recent: RecentChanges;
+}
+
+/** What is needed of a chain up to a base's epoch. */
+export interface OlderLinks {
+  readonly older: readonly ChainChange[];
+  /** False where a link that leads on beyond the base says the rest. */
+  readonly isWhole: boolean;
+}
+
+/** What of tails a manifest has. */
+export function coverageOf({ runsEpoch, ids }: Pick<Manifest, 'runsEpoch' | 'ids'>): TailCoverage {
+  return { lateUntil: runsEpoch, idsUntil: ids.until };
 }
 
 /** Parts that are read at once: each may be a few MiB. */
@@ -101,10 +139,13 @@ async function readPacked(
 }
 
 /** The deltas begin where the oldest part stands, follow each other, and end with the base's own. */
-function assertWhole({ manifest, epoch, sliceId, reference }: Base, older: readonly Delta[]): void {
+function assertWhole(
+  { manifest, epoch, sliceId, reference }: Base,
+  older: readonly ChainChange[],
+): void {
   const since = chainSince(manifest);
   if (since === epoch) return;
-  const before = older[0]?.predecessors.at(-1) ?? null;
+  const before = older[0]?.before ?? null;
   assertLinked(before, older);
   const last = older.at(-1);
   const isWhole =

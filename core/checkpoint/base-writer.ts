@@ -23,10 +23,10 @@ import { type RunPorts, type RunsRequest, writeRuns } from './run-writer.ts';
 export interface BaseRequest extends Omit<RunsRequest, 'drain'> {
   readonly head: Head;
   readonly parts: OpenParts;
+  /** Bytes of parts that are written anew, about; 0: it only drains what closes. */
+  readonly budget: number;
   /** By the delta of this epoch. */
   readonly touched: Touched;
-  /** Parts are written anew; otherwise it only drains what closes. */
-  readonly rewrites: boolean;
 }
 
 export interface WrittenBase {
@@ -45,7 +45,7 @@ export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<
   const drain = drainClosing(image, drainBudget(closingBytes(image), ports.knobs));
   const { bounds } = drain;
   const loneUntil = head.base?.epoch ?? 0;
-  const wanted = { epoch, pack: self, loneUntil, bounds, rewrites: request.rewrites };
+  const wanted = { epoch, budget: request.budget, pack: self, loneUntil, bounds };
   const { bytes: pack, ...parts } = writeParts(state, request.parts, touched, wanted, ports.knobs);
   const { runBytes, ...runs } = await writeRuns(
     { ...request, drain },

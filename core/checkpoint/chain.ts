@@ -10,16 +10,38 @@
 import { assert } from '../assert.ts';
 import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { type BlobReference, decodeReference, encodeReference } from './names.ts';
+import type { ChangeTail } from '../state/change-tail.ts';
+import { type BlobName, type BlobReference, decodeReference, encodeReference } from './names.ts';
 
 export interface ChainLink extends BlobReference {
   /** The epoch that it leads on from, to its own; 0 is the beginning. */
   readonly after: number;
 }
 
+/** What a link says, opened. */
+export interface ChainChange extends Pick<BlobReference, 'kind' | 'timeline' | 'epoch' | 'nonce'> {
+  readonly sliceId: string;
+  readonly planHash: string;
+  /** The delta that it goes on from; null: it begins with the first of all. */
+  readonly before: BlobName | null;
+  /** Late partials and ids that stand apart from the change, each of an epoch of its own. */
+  readonly tails: readonly ChangeTail[];
+  /** At the first byte of the change. */
+  readonly change: ByteReader;
+}
+
 /** The delta of an epoch as a link of the chain that it goes on from. */
 export function linkTo(chain: readonly ChainLink[], delta: BlobReference): ChainLink {
   return { ...delta, after: chain.at(-1)?.epoch ?? 0 };
+}
+
+/** A chain that a delta goes on from, with that delta, and with the merged one that was written with it, if one was. */
+export function continued(
+  chain: readonly ChainLink[],
+  merged: ChainLink | null,
+  delta: BlobReference,
+): ChainLink[] {
+  return [...chain, ...(merged === null ? [] : [merged]), linkTo(chain, delta)];
 }
 
 /**

@@ -1,25 +1,28 @@
 /**
- * Committing a checkpoint: delta, base and run become durable under names that no one else can use; then HEAD commits
- * under its revision; then what follows from the delta alone.
+ * Committing a checkpoint: delta, merged delta, base and run become durable under names that no one else can use; then HEAD
+ * commits under its revision; then what follows from the delta alone.
  *
- *   1 run ─ 2 base ─ 3 delta ─ 4 HEAD ─ 5 quarantine index ─ 6 collect
+ *   1 run ─ 2 base ─ 3 merged delta ─ 4 delta ─ 5 HEAD ─ 6 quarantine index ─ 7 collect
  *
- * A crash before 4 leaves orphans, which go when the floor passes their epoch. After 4 the checkpoint exists: a crash
- * before 5 is made up for by the next owner before its own commit; a crash before 6 by the next compaction.
+ * A crash before 5 leaves orphans, which go when the floor passes their epoch. After 5 the checkpoint exists: a crash
+ * before 6 is made up for by the next owner before its own commit; a crash before 7 by the next compaction.
  */
 import { assert } from '../assert.ts';
 import type { Knobs } from '../knobs.ts';
 import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
 import { closingBytes } from '../state/closing.ts';
+import type { RecentChange, RecentChanges } from '../state/recent-changes.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { type WrittenBase, writeBase } from './base-writer.ts';
 import { type BlobStores, writeBlob } from './blobs.ts';
-import { type ChainLink, cutChain, linkTo } from './chain.ts';
-import { decideCompaction } from './compaction.ts';
+import { type ChainLink, continued, cutChain } from './chain.ts';
+import { decideCompaction, mergesAt, rewriteBudget } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
 import { type Head, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import { chainSince, type Manifest, partBytesOf } from './manifest.ts';
+import { writeMerged } from './merge-writer.ts';
+import type { BlobReference } from './names.ts';
 import type { OpenParts, Touched } from './open-parts.ts';
 import { committing, type NewBase } from './transitions.ts';
 
@@ -37,6 +40,7 @@ export interface CommitBasis {
   readonly state: SliceState;
   readonly manifest: Manifest;
   readonly parts: OpenParts;
+  readonly recent: RecentChanges;
   readonly chain: readonly ChainLink[];
   /** Arrival time of the record at the memory's position, and whether it was read to close a gap. */
   readonly arrivalMs: number;
@@ -56,7 +60,7 @@ export interface CommitRequest {
 export interface CommitObservation {
   /** Entries that were changed since the commit before, late partials and those of the ledger included. */
   readonly changedEntries: number;
-  /** Of delta, base and run. */
+  /** Of delta, merged delta, base and run. */
   readonly writtenBytes: number;
   /** Encoding and writing these. */
   readonly writeMs: number;
@@ -72,6 +76,9 @@ export type CommitOutcome =
       readonly chain: readonly ChainLink[];
       /** What the delta touched. */
       readonly touched: Touched;
+      readonly changed: RecentChange;
+      /** With the changes after this epoch; null: nothing was merged. */
+      readonly mergedAfter: number | null;
       readonly compacted: boolean;
       readonly observed: CommitObservation;
     }
@@ -89,58 +96,21 @@ export async function commit(
   ports: CommitPorts,
   request: CommitRequest,
 ): Promise<CommitOutcome> {
-  const { head, state, chain } = basis;
-  const { plan } = state.image;
+  const { head, state, arrivalMs, closesGap } = basis;
   assert(state.isWhole, 'a-commit-falls-between-kinesis-records');
   const nowMs = ports.clock.nowMs();
-  const name: EpochName = {
-    timeline: head.timeline,
-    epoch: head.epoch + 1,
-    nonce: ports.nonces.nonce(),
-  };
-  const changedEntries = state.changedEntryCount;
-  const change = state.encodeDelta();
-  const touched = basis.parts.touchedBy(state);
-  const switches = request.planOrdinal !== undefined;
-  const facts = {
-    chainLength: head.chainLength + 1,
-    chainBytes: head.chainBytes + change.length,
-    partBytes: head.stateBytes - head.chainBytes,
-    closingBytes: closingBytes(state.image),
-    // A base says which life each view has from here on.
-    requested: request.base || switches,
-  };
-  const decision = decideCompaction(facts, ports.knobs);
-  const rewrites = decision === 'delta-and-base';
-  const written =
-    decision === 'delta' ? null : await writeBase({ ...basis, name, touched, rewrites }, ports);
   const planOrdinal = request.planOrdinal ?? head.planOrdinal;
-  const predecessors = cutChain(chain, head);
-  const bytes = encodeDelta(
-    {
-      ...name,
-      sliceId: head.sliceId,
-      generation: head.generation,
-      planOrdinal,
-      planHash: plan.hash,
-      predecessors,
-      base: written?.base ?? head.base,
-      manifest: written?.manifest ?? null,
-      requestsDone: request.requestsDone ?? [],
-    },
-    change,
-  );
-  const delta = await writeBlob(ports.blobs, head.sliceId, { ...name, kind: 'delta' }, bytes);
-  const { arrivalMs, closesGap } = basis;
+  const { base, merged, delta, chain, touched, changed } = await writeBlobs(basis, ports, request);
   const epoch = {
     standing: standingOf(state.progress),
     arrivalMs,
     closesGap,
     entryCount: state.openEntryCount,
     delta,
-    chain: [...chain, linkTo(chain, delta)],
-    base: written === null ? null : newBase(written),
-    switchTo: switches ? { planOrdinal, planHash: plan.hash } : null,
+    chain,
+    base: base === null ? null : newBase(base),
+    switchTo:
+      request.planOrdinal === undefined ? null : { planOrdinal, planHash: state.image.plan.hash },
     nowMs,
   };
   const next = committing(head, epoch, ports.knobs);
@@ -150,17 +120,80 @@ export async function commit(
   return {
     outcome: 'applied',
     head: next,
-    manifest: written?.manifest ?? basis.manifest,
-    chain: [...predecessors, linkTo(chain, delta)],
+    manifest: base?.manifest ?? basis.manifest,
+    chain,
     touched,
-    compacted: written !== null,
+    changed,
+    mergedAfter: merged?.after ?? null,
+    compacted: base !== null,
     observed: {
-      changedEntries,
-      writtenBytes: delta.byteLength + (written?.byteLength ?? 0),
+      changedEntries: state.changedEntryCount,
+      writtenBytes: delta.byteLength + (merged?.byteLength ?? 0) + (base?.byteLength ?? 0),
       writeMs: Math.max(0, writtenMs - nowMs),
       headMs: Math.max(0, ports.clock.nowMs() - writtenMs),
     },
   };
+}
+
+interface WrittenBlobs {
+  readonly base: WrittenBase | null;
+  readonly merged: ChainLink | null;
+  readonly delta: BlobReference;
+  /** What the next delta names. */
+  readonly chain: readonly ChainLink[];
+  readonly touched: Touched;
+  readonly changed: RecentChange;
+}
+
+/** All that HEAD is to name. */
+async function writeBlobs(
+  basis: CommitBasis,
+  ports: CommitPorts,
+  request: CommitRequest,
+): Promise<WrittenBlobs> {
+  const { head, state } = basis;
+  const { sliceId, timeline, generation } = head;
+  const name: EpochName = { timeline, epoch: head.epoch + 1, nonce: ports.nonces.nonce() };
+  const { bytes: change, tailFrom, tailTo } = state.encodeDelta();
+  const touched = basis.parts.touchedBy(state);
+  const partBytes = head.stateBytes - head.chainBytes;
+  const facts = {
+    chainLength: head.chainLength + 1,
+    chainBytes: head.chainBytes + change.length,
+    partBytes,
+    closingBytes: closingBytes(state.image),
+    epochsSinceBase: name.epoch - (head.base?.epoch ?? 0),
+    // A base says which life each view has from here on.
+    requested: request.base || request.planOrdinal !== undefined,
+  };
+  const decision = decideCompaction(facts, ports.knobs);
+  const budget = decision === 'delta-and-base' ? rewriteBudget(tailFrom, ports.knobs) : 0;
+  const base =
+    decision === 'delta' ? null : await writeBase({ ...basis, name, touched, budget }, ports);
+  const tails = [{ epoch: name.epoch, bytes: change.slice(tailFrom, tailTo) }];
+  const windows = state.changedWindows();
+  const changed = { after: head.epoch, epoch: name.epoch, windows, tails };
+  const entryBytes = tailFrom / Math.max(1, state.changedEntryCount);
+  const afters = mergesAt(name.epoch, partBytes, ports.knobs);
+  const wanted = { ...basis, name, sliceId, changed, entryBytes, afters };
+  const merged = await writeMerged(wanted, ports.blobs);
+  const predecessors = cutChain(basis.chain, head);
+  const header = {
+    ...name,
+    sliceId,
+    generation,
+    planOrdinal: request.planOrdinal ?? head.planOrdinal,
+    planHash: state.image.plan.hash,
+    predecessors,
+    merged,
+    base: base?.base ?? head.base,
+    manifest: base?.manifest ?? null,
+    requestsDone: request.requestsDone ?? [],
+  };
+  const bytes = encodeDelta(header, change);
+  const delta = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'delta' }, bytes);
+  const chain = continued(predecessors, merged, delta);
+  return { base, merged, delta, chain, touched, changed };
 }
 
 function newBase({ base, manifest }: WrittenBase): NewBase {

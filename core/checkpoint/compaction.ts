@@ -1,19 +1,24 @@
 /**
- * Compaction: when a chain has grown long or heavy, or much is closing, one commit writes a base beside the delta. Closing
- * entries and late partials become a run, and enough runs of one level become one of the next, so that neither a restore nor a
- * key's history has to read many objects.
+ * Compaction: what a commit writes beside its delta, so that neither a restore nor a key's history has to read many objects.
+ *
+ *   a merged delta   each 8th epoch, of the 8 deltas up to it; each 64th, of 64; and so on
+ *   a base           once the chain outweighs what it changes, or has grown long whatever was merged, or much is closing
+ *   runs             closing entries and late partials become one, and enough of one level become one of the next
  */
 import type { Knobs } from '../knobs.ts';
+import { BASE_EPOCHS_MAX } from '../limits.ts';
 import type { Manifest, RunReference } from './manifest.ts';
 
 export interface ChainFacts {
-  /** Of the deltas that are needed beside the newest base, with the one that is about to be written. */
+  /** Of the links that are needed beside the newest base, with the delta that is about to be written. */
   readonly chainLength: number;
   readonly chainBytes: number;
   /** Of all parts together; 0 without a base. */
   readonly partBytes: number;
   /** Of closing entries, which are not in runs yet. */
   readonly closingBytes: number;
+  /** Epochs since the newest base, or since the beginning, with the one that is about to be written. */
+  readonly epochsSinceBase: number;
   /** A person asked for a base. */
   readonly requested: boolean;
 }
@@ -22,18 +27,44 @@ export interface ChainFacts {
 export type CompactionDecision = 'delta' | 'delta-and-drain' | 'delta-and-base';
 
 export function decideCompaction(facts: ChainFacts, knobs: Knobs): CompactionDecision {
-  if (facts.requested || facts.chainLength >= knobs.chainLengthMax) return 'delta-and-base';
-  const heavy =
-    facts.chainBytes >= knobs.chainBytesMinToCompact && facts.chainBytes >= facts.partBytes;
-  if (heavy) return 'delta-and-base';
-  const { closingBytes } = facts;
+  const { chainLength, chainBytes, partBytes, epochsSinceBase, closingBytes, requested } = facts;
+  const isLong = chainLength >= knobs.chainLengthMax || epochsSinceBase >= BASE_EPOCHS_MAX;
+  const isHeavy =
+    chainBytes >= knobs.chainBytesMinToCompact && chainBytes >= partBytes * CHAIN_SHARE_MAX;
+  if (requested || isLong || isHeavy) return 'delta-and-base';
   const isMuch = closingBytes > 0 && closingBytes >= drainBudget(closingBytes, knobs);
   return isMuch ? 'delta-and-drain' : 'delta';
 }
 
+/** Bytes of a chain for each byte of parts. */
+const CHAIN_SHARE_MAX = 1 / 2;
+
 /** How many bytes of closing entries a base drains: all are drained before as many commits as a chain may be long have closed as many again. */
 export function drainBudget(closingBytes: number, knobs: Knobs): number {
   return Math.max(knobs.drainBytesMin, closingBytes / knobs.chainLengthMax);
+}
+
+/** How many bytes of parts a base writes anew, about: not more for a larger state, but for more entries that its delta changes. */
+export function rewriteBudget(entryBytes: number, knobs: Knobs): number {
+  return Math.max(knobs.partBytesMinToRewrite, REWRITTEN_SHARE * entryBytes);
+}
+
+/** For each byte of changed entries. More than 1, so that a round over all parts comes to its end. */
+const REWRITTEN_SHARE = 3;
+
+/**
+ * The epochs after which a commit may merge all deltas, its own included; the longest span first. Nothing is merged where one base
+ * writes all parts anew.
+ */
+export function mergesAt(
+  epoch: number,
+  partBytes: number,
+  { mergeFanIn, partBytesMinToRewrite }: Knobs,
+): number[] {
+  const afters: number[] = [];
+  if (partBytes <= partBytesMinToRewrite) return afters;
+  for (let span = mergeFanIn; epoch % span === 0; span *= mergeFanIn) afters.unshift(epoch - span);
+  return afters;
 }
 
 /** The runs that the next compaction merges with its own new one, and the level of the result. */

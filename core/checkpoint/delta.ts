@@ -2,9 +2,8 @@
  * A delta: the changes of one epoch since the one before, with the names of base and chain, so that a reader gets all that it
  * needs in two hops. The delta of an epoch that has a base carries that base's manifest too.
  */
-import type { ByteReader } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
-import { type ChainLink, decodeChain, encodeChain } from './chain.ts';
+import { type ChainChange, type ChainLink, decodeChain, encodeChain } from './chain.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
 import {
@@ -25,6 +24,8 @@ export interface DeltaHeader {
   readonly planHash: string;
   /** The chain before this one: what a restore needs beside the base, and the deltas of a few epochs more. */
   readonly predecessors: readonly ChainLink[];
+  /** The merged delta that was written with this one, and ends with this epoch; null: none was. */
+  readonly merged: ChainLink | null;
   /** The newest, that of this epoch included; null if there is none. */
   readonly base: BlobReference | null;
   /** Of the base that was written with this delta, otherwise null. */
@@ -43,6 +44,7 @@ export function encodeDelta(header: DeltaHeader, change: Uint8Array): Uint8Array
     writer.varint(header.planOrdinal);
     writer.string(header.planHash);
     encodeChain(header.predecessors, writer);
+    encodeChain(header.merged === null ? [] : [header.merged], writer);
     encodeOptional(header.base, writer);
     writer.u8(header.manifest === null ? 0 : 1);
     if (header.manifest !== null) encodeManifest(header.manifest, writer);
@@ -52,16 +54,13 @@ export function encodeDelta(header: DeltaHeader, change: Uint8Array): Uint8Array
   });
 }
 
-export interface Delta extends DeltaHeader {
-  /** At the first byte of the change. */
-  readonly change: ByteReader;
-}
+export interface Delta extends DeltaHeader, ChainChange {}
 
 /** Opens a delta and checks that it is the one that `reference` names. */
 export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobReference): Delta {
   const what = `delta ${reference.epoch} of ${sliceId}`;
   const reader = openEnvelope('TMDL', bytes, what);
-  const delta = {
+  const header = {
     sliceId: reader.string(),
     timeline: reader.varint(),
     epoch: reader.varint(),
@@ -70,27 +69,31 @@ export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobR
     planOrdinal: reader.varint(),
     planHash: reader.string(),
     predecessors: decodeChain(reader),
+    merged: decodeChain(reader)[0] ?? null,
     base: decodeOptional(reader),
     manifest: reader.flag() ? decodeManifest(reader) : null,
     requestsDone: Array.from({ length: reader.varint() }, () => reader.string()),
-    change: reader,
   };
   const isMeant =
-    delta.sliceId === sliceId &&
-    delta.timeline === reference.timeline &&
-    delta.epoch === reference.epoch &&
-    delta.nonce === reference.nonce;
+    header.sliceId === sliceId &&
+    header.timeline === reference.timeline &&
+    header.epoch === reference.epoch &&
+    header.nonce === reference.nonce;
   if (!isMeant) throw new CorruptStateFault(`${what} says that it is another one`);
-  return delta;
+  const before = header.predecessors.at(-1) ?? null;
+  return { ...header, kind: 'delta', before, tails: [], change: reader };
 }
 
-/** Each delta names the one before it last: one that is left out would go unnoticed, as each carries totals. */
-export function assertLinked(after: BlobName | null, chain: readonly Delta[]): void {
+/**
+ * Each link names the delta that it goes on from: one that is left out would go unnoticed, as each carries totals. One that
+ * begins earlier than what is read before it says more than is missing.
+ */
+export function assertLinked(after: BlobName | null, chain: readonly ChainChange[]): void {
   let before = after;
-  for (const { sliceId, timeline, epoch, nonce, predecessors } of chain) {
-    const named = predecessors.at(-1) ?? null;
+  for (const { kind, sliceId, timeline, epoch, nonce, before: named } of chain) {
     const isLinked = named === null ? before === null : before !== null && sameBlob(named, before);
-    if (!isLinked) {
+    const beginsEarlier = kind === 'merged' && (named?.epoch ?? 0) < (before?.epoch ?? 0);
+    if (!isLinked && !beginsEarlier) {
       throw new CorruptStateFault(
         `delta ${epoch} of ${sliceId} follows epoch ${named?.epoch ?? 0}, but what is read before it is epoch ${before?.epoch ?? 0}`,
       );

@@ -13,7 +13,7 @@ import { requireFormat } from '../format-version.ts';
 export const ENVELOPE_HEADER_BYTES = 5;
 const CHECKSUM_BYTES = 4;
 
-export type Magic = 'TMHD' | 'TMDL' | 'TMBS' | 'TMRN' | 'TMQN';
+export type Magic = 'TMHD' | 'TMDL' | 'TMMD' | 'TMBS' | 'TMRN' | 'TMQN';
 
 export function sealEnvelope(magic: Magic, write: (writer: ByteWriter) => void): Uint8Array {
   const writer = new ByteWriter(1024);

@@ -13,7 +13,7 @@ import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { type Base, decodeBase } from './base.ts';
 import { type BlobStores, blobNames, referenceOf } from './blobs.ts';
-import { type ChainLink, linkTo } from './chain.ts';
+import { type ChainLink, deltasOf, linkTo } from './chain.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince } from './manifest.ts';
@@ -72,7 +72,7 @@ async function readHistory(head: Head, stores: BlobStores): Promise<History> {
   if (head.delta !== null) candidates.set(blobKey(sliceId, head.delta), head.delta);
   const learn = (known: Known) => {
     deltas.set(blobKey(sliceId, known.reference), known);
-    for (const before of known.predecessors) {
+    for (const before of deltasOf(known.predecessors)) {
       if (before.epoch >= collectBelow) candidates.set(blobKey(sliceId, before), before);
     }
   };

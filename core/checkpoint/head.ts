@@ -208,7 +208,9 @@ function assertHead(head: Head): void {
     () => `${head.collectBelow} > ${oldestNeeded(head)}`,
   );
   assert(
-    head.timeline > 0 || head.chainLength === head.epoch - head.chainSince,
+    head.timeline > 0 ||
+      (head.chainLength <= head.epoch - head.chainSince &&
+        head.chainLength > 0 === head.epoch > head.chainSince),
     'chain-reaches-from-base-to-head',
   );
   assert(head.chainSince <= (head.base?.epoch ?? 0), 'a-base-needs-only-what-was-before-it');

@@ -17,21 +17,21 @@ import type { WindowSource } from '../state/state-change.ts';
 import type { ViewTable } from '../state/view-table.ts';
 import { IdWriter } from './id-writer.ts';
 import { Layouts } from './layouts.ts';
-import { type Manifest, type PartReference, partBytesOf } from './manifest.ts';
+import type { Manifest, PartReference } from './manifest.ts';
 import type { BlobReference } from './names.ts';
 import type { OpenPart, OpenParts, Touched } from './open-parts.ts';
 import { PackWriter, type RewriteTask, type WriteLimits } from './pack-writer.ts';
 
 export interface PartsRequest {
   readonly epoch: number;
+  /** Bytes that are written anew, about. */
+  readonly budget: number;
   /** The base that is being written, by a reference whose checksum is not known yet. */
   readonly pack: BlobReference;
   /** What lies in a pack of this epoch or before may be the same bytes that a fallback needs. */
   readonly loneUntil: number;
   /** The drained bound of each view: what lies before it is in no part from now on. */
   readonly bounds: readonly (EntryBound | null)[];
-  /** False: nothing is written anew that need not be. */
-  readonly rewrites: boolean;
 }
 
 export interface WrittenParts extends Pick<Manifest, 'layouts' | 'parts' | 'ids'> {
@@ -46,13 +46,12 @@ export function writeParts(
   request: PartsRequest,
   knobs: Knobs,
 ): WrittenParts {
-  const { epoch } = request;
+  const { epoch, budget } = request;
   const pack = new PackWriter(request.pack);
   const layouts = new Layouts();
   const views = open.views.map((parts, view) => {
     return rangesOf(state, view, parts, request.bounds[view] ?? null, touched);
   });
-  const budget = request.rewrites ? budgetOf(open, knobs) : 0;
   const limits = { epoch, budget, partBytesMax: knobs.partBytesMax };
   const ids = new IdWriter(state, open.ids, pack, limits, knobs);
   const anew = new Map<OpenPart, PartReference[]>();
@@ -138,12 +137,6 @@ function inOrder(tasks: readonly RewriteTask[], loneUntil: number): RewriteTask[
     ...touched.sort((a, b) => Number(a.isClosing) - Number(b.isClosing) || a.epoch - b.epoch),
     ...lone.sort((a, b) => packOf(a) - packOf(b)),
   ];
-}
-
-/** A round over all parts takes no more commits than a chain may be long. */
-function budgetOf({ views }: OpenParts, knobs: Knobs): number {
-  const byteLength = partBytesOf({ parts: views.flat(), ids: { parts: [] } });
-  return Math.max(knobs.partBytesMinToRewrite, byteLength / knobs.chainLengthMax);
 }
 
 /**

@@ -6,16 +6,19 @@ import { assert } from '../assert.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { compareRecords, type Position, START } from '../position.ts';
+import { type ChangeObserver, NOTHING_COVERED, type TailCoverage } from '../state/change-tail.ts';
 import { totalRecords } from '../state/counters.ts';
+import { ChangeRecorder, RecentChanges } from '../state/recent-changes.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
 import { type Base, decodeBase } from './base.ts';
-import { addBase } from './base-reader.ts';
+import { addBase, coverageOf } from './base-reader.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
-import { type ChainLink, deltasOf, linksAfter, linkTo } from './chain.ts';
+import { type ChainChange, type ChainLink, continued, deltasOf, linksAfter } from './chain.ts';
 import { assertLinked, type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince, EMPTY_MANIFEST, type Manifest } from './manifest.ts';
+import { decodeMergedDelta } from './merged-delta.ts';
 import { type BlobName, type BlobReference, deltaOf, sameBlob } from './names.ts';
 import { OpenParts } from './open-parts.ts';
 
@@ -25,6 +28,7 @@ export interface Checkpoint {
   /** Of the newest base at or before the image. */
   readonly manifest: Manifest;
   readonly parts: OpenParts;
+  readonly recent: RecentChanges;
   /** What the next delta names, the newest delta last. */
   readonly chain: readonly ChainLink[];
   /** Where that base stands; START without one. */
@@ -76,45 +80,89 @@ export async function load(
     readBlob(stores, sliceId, delta),
     base === null ? null : readBlob(stores, sliceId, base),
   ]);
-  const newest = decodeDelta(newestBytes, sliceId, delta);
-  const opened = base === null || baseBytes === null ? null : decodeBase(baseBytes, sliceId, base);
-  const chain = [...newest.predecessors, linkTo(newest.predecessors, delta)];
-  const read = async (name: BlobReference) =>
-    sameBlob(name, delta)
-      ? decodeDelta(newestBytes, sliceId, delta)
-      : readDelta(sliceId, name, stores);
-  return buildFrom(plan, opened, chain, read, stores);
+  const openNewest = () => decodeDelta(newestBytes, sliceId, delta);
+  const openBase = () =>
+    base === null || baseBytes === null ? null : decodeBase(baseBytes, sliceId, base);
+  const read = async (link: ChainLink) =>
+    sameBlob(link, delta) ? openNewest() : readLink(sliceId, link, stores);
+  const { predecessors, merged } = openNewest();
+  const chain = continued(predecessors, merged, delta);
+  try {
+    return await buildFrom(plan, openBase(), chain, read, stores);
+  } catch (fault) {
+    if (!(fault instanceof CorruptStateFault) || deltasOf(chain).length === chain.length)
+      throw fault;
+  }
+  // What is merged is there a second time: in the deltas.
+  const opened = openBase();
+  const since = opened === null ? 0 : chainSince(opened.manifest);
+  const deltas = await deltasSince(sliceId, deltasOf(chain), since, stores);
+  const whole = await buildFrom(plan, opened, deltas, read, stores);
+  return { ...whole, chain };
+}
+
+/** The deltas of a chain, and those before them that they name, back to an epoch. */
+async function deltasSince(
+  sliceId: string,
+  deltas: readonly ChainLink[],
+  since: number,
+  stores: BlobStores,
+): Promise<readonly ChainLink[]> {
+  let chain = deltas;
+  for (;;) {
+    const first = chain.findLast((link, index) => link.after !== chain[index - 1]?.epoch);
+    if (first === undefined || first.after <= since) return chain;
+    const before = deltasOf((await readDelta(sliceId, first, stores)).predecessors);
+    if (before.at(-1)?.epoch !== first.after) {
+      throw new CorruptStateFault(
+        `delta ${first.epoch} of ${sliceId} does not name the one before`,
+      );
+    }
+    chain = [...before, ...chain.slice(chain.indexOf(first))];
+  }
 }
 
 /**
- * The epoch of a chain's last delta, out of a base (null: the beginning) and the deltas of the chain that are needed beside it and
+ * The epoch of a chain's last delta, out of a base (null: the beginning) and the links of the chain that are needed beside it and
  * after it. The chain may begin earlier.
  */
 export async function buildFrom(
   plan: Plan,
   base: Base | null,
   chain: readonly ChainLink[],
-  read: (delta: BlobReference) => Promise<Delta>,
+  read: (link: ChainLink) => Promise<ChainChange>,
   stores: BlobStores,
 ): Promise<Checkpoint> {
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
+  const recent = new RecentChanges();
   const links = linksAfter(chain, base === null ? 0 : chainSince(base.manifest));
   if (links === null) {
     throw new CorruptStateFault(`the chain to epoch ${chain.at(-1)?.epoch} is not whole`);
   }
-  const older = links.filter(({ epoch }) => epoch <= (base?.epoch ?? 0));
-  const later = links.filter(({ epoch }) => epoch > (base?.epoch ?? 0));
-  const deltas = await Promise.all([...older, ...later].map(read));
-  if (base !== null) await addBase(image, parts, base, deltas.slice(0, older.length), stores);
+  const changes = await Promise.all(links.map(read));
+  const olderCount = links.filter(({ epoch }) => epoch <= (base?.epoch ?? 0)).length;
   const manifest = base?.manifest ?? EMPTY_MANIFEST;
+  const older = changes.slice(0, olderCount);
+  let after: BlobName | null = null;
+  if (base !== null) {
+    const isWhole = (links[olderCount]?.after ?? base.epoch) >= base.epoch;
+    await addBase({ image, parts, recent }, base, { older, isWhole }, stores);
+    after = isWhole || older.length === 0 ? deltaOf(base.reference) : nameOf(older.at(-1));
+  }
   const baseCursor = image.progress.position;
-  const after = base === null ? null : deltaOf(base.reference);
-  const applied = applyInOrder(image, parts, after, deltas.slice(older.length));
-  // The base holds what its own delta changed; only what that delta quarantined is still of interest.
-  const quarantined =
-    later.length === 0 ? quarantinedIn(plan, await read(chain.at(-1) as BlobReference)) : applied;
-  return { image, manifest, parts, chain, baseCursor, quarantined };
+  const later = changes.slice(olderCount);
+  const applied = applyInOrder({ image, parts, recent, manifest }, after, later);
+  // A base, and what is merged, hold what the newest delta changed; only what that one quarantined is still of interest.
+  const newest = chain.at(-1) as ChainLink;
+  const isApplied = later.at(-1)?.kind === 'delta';
+  const quarantined = isApplied ? applied : applyDelta(new SliceImage(plan), await read(newest));
+  return { image, manifest, parts, recent, chain, baseCursor, quarantined };
+}
+
+/** The delta whose epoch a change leads to. */
+function nameOf(change: ChainChange | undefined): BlobName | null {
+  return change === undefined ? null : deltaOf(change);
 }
 
 /** Brings a checkpoint forward to `head`. The checkpoint is of no more use if this throws. */
@@ -133,53 +181,64 @@ export async function advance(
   const route = decideRoute(known, head.delta, kept);
   if (route.kind !== 'deltas') return restore(plan, head, stores);
   const missing = kept.slice(route.after + 1);
-  const { image, parts } = checkpoint;
+  const { image, parts, recent } = checkpoint;
   let { manifest, baseCursor } = checkpoint;
   const deltas = await Promise.all(missing.map((name) => readDelta(head.sliceId, name, stores)));
-  const quarantined = applyInOrder(image, parts, known, [...deltas, newest], (applied) => {
+  const followed = { image, parts, recent, manifest };
+  const quarantined = applyInOrder(followed, known, [...deltas, newest], (applied) => {
     if (applied.manifest === null) return;
     manifest = applied.manifest;
     parts.adopt(manifest, image, applied.epoch);
     if (manifest.runsEpoch === applied.epoch) image.forgetLate();
     baseCursor = image.progress.position;
   });
-  const chain = [...newest.predecessors, linkTo(newest.predecessors, head.delta)];
-  return finish(head, { image, manifest, parts, chain, baseCursor, quarantined });
+  const chain = continued(newest.predecessors, newest.merged, head.delta);
+  return finish(head, { image, manifest, parts, recent, chain, baseCursor, quarantined });
 }
 
-/** Applies deltas to an image at `after`; what the last one quarantined. */
-function applyInOrder(
-  image: SliceImage,
-  parts: OpenParts,
+/** Applies changes to an image at `after`; what the last one quarantined. */
+function applyInOrder<Change extends ChainChange>(
+  { image, parts, recent, manifest }: Pick<Checkpoint, 'image' | 'parts' | 'recent' | 'manifest'>,
   after: BlobName | null,
-  deltas: readonly Delta[],
-  applied: (delta: Delta) => void = () => {},
+  changes: readonly Change[],
+  applied: (change: Change) => void = () => {},
 ): QuarantineEntry[] {
-  assertLinked(after, deltas);
+  assertLinked(after, changes);
+  const covered = coverageOf(manifest);
   let quarantined: QuarantineEntry[] = [];
-  for (const delta of deltas) {
-    quarantined = applyDelta(image, delta, parts);
-    parts.follow(image, delta.epoch);
-    applied(delta);
+  for (const change of changes) {
+    const recorder = new ChangeRecorder(image, parts);
+    quarantined = applyDelta(image, change, recorder, covered);
+    parts.follow(image, change.epoch);
+    recent.add(recorder.change(change), image);
+    applied(change);
   }
   return quarantined;
 }
 
-/** What a delta quarantined, where the base that was written with it holds all else. */
-function quarantinedIn(plan: Plan, delta: Delta): QuarantineEntry[] {
-  return applyDelta(new SliceImage(plan), delta);
-}
-
-/** Advances an image by the delta that follows it; what that quarantined. `parts` takes note of what it says of their ranges. */
+/** Advances an image by a change that follows it; what that quarantined. `covered`: what of its tails was read from elsewhere. */
 export function applyDelta(
   image: SliceImage,
-  delta: Delta,
-  parts: OpenParts | null = null,
+  { change, planHash, epoch, tails }: ChainChange,
+  observer: ChangeObserver | null = null,
+  covered: TailCoverage = NOTHING_COVERED,
 ): QuarantineEntry[] {
-  const foreign = delta.planHash !== image.plan.hash;
-  const quarantined = image.apply(delta.change, { foreign, epoch: delta.epoch }, parts);
-  delta.change.end();
+  const foreign = planHash !== image.plan.hash;
+  const quarantined = image.apply(change, { foreign, epoch, tails, covered }, observer);
+  change.end();
   return quarantined;
+}
+
+/** Opens what a link of a chain names. */
+async function readLink(
+  sliceId: string,
+  link: ChainLink,
+  stores: BlobStores,
+): Promise<ChainChange> {
+  const bytes = await readBlob(stores, sliceId, link);
+  return link.kind === 'merged'
+    ? decodeMergedDelta(bytes, sliceId, link)
+    : decodeDelta(bytes, sliceId, link);
 }
 
 /** True if an image is what HEAD says of its epoch. */
@@ -222,5 +281,7 @@ export async function readDelta(
 export function emptyCheckpoint(plan: Plan): Checkpoint {
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
-  return { image, manifest: EMPTY_MANIFEST, parts, chain: [], baseCursor: START, quarantined: [] };
+  const recent = new RecentChanges();
+  const nothing = { manifest: EMPTY_MANIFEST, chain: [], baseCursor: START, quarantined: [] };
+  return { image, parts, recent, ...nothing };
 }

@@ -5,8 +5,11 @@
  *   timeline 0   … 4 ── 5 ── 6 ── 7 = HEAD
  *                     └── timeline 1   8 = HEAD, RECOVERING
  */
+import { ByteWriter } from '../bytes.ts';
+import type { SliceImage } from '../state/slice-image.ts';
+import { encodeChange } from '../state/state-change.ts';
 import { writeBlob } from './blobs.ts';
-import { type ChainLink, cutChain, linkTo } from './chain.ts';
+import { type ChainLink, continued, cutChain } from './chain.ts';
 import type { CommitPorts } from './commit.ts';
 import { encodeDelta } from './delta.ts';
 import type { SoundEpoch } from './fallback.ts';
@@ -55,11 +58,12 @@ export async function rewind(
       planOrdinal,
       planHash: image.plan.hash,
       predecessors: kept,
+      merged: null,
       base,
       manifest: null,
       requestsDone: [],
     },
-    image.encodeNoChange(),
+    encodeNoChange(image),
   );
   const delta = await writeBlob(ports.blobs, sliceId, name, bytes);
   const next = rewinding(head, {
@@ -70,7 +74,7 @@ export async function rewind(
     chainSince: since,
     partBytes: partBytesOf(manifest),
     delta,
-    chain: [...kept, linkTo(kept, delta)],
+    chain: continued(kept, null, delta),
     planOrdinal,
     planHash: image.plan.hash,
     previous,
@@ -78,5 +82,14 @@ export async function rewind(
   });
   const commit = await writeHead(head, next, ports.heads);
   if (commit.outcome === 'refused') return { outcome: 'refused' };
-  return { outcome: 'applied', head: next, chain: [...kept, linkTo(kept, delta)] };
+  return { outcome: 'applied', head: next, chain: continued(kept, null, delta) };
+}
+
+/** A change that says where the image stands, and changes nothing. */
+export function encodeNoChange(image: SliceImage): Uint8Array {
+  const writer = new ByteWriter();
+  const source = image.source();
+  const views = source.views.map((view) => ({ ...view, entries: [] }));
+  encodeChange({ ...source, views, dedupeIds: [] }, writer, 'by-key');
+  return writer.finish();
 }

@@ -10,6 +10,7 @@
  * placed behind one that leaves.
  */
 import type { ByteWriter } from '../bytes.ts';
+import { grownCapacity } from './growth.ts';
 
 /** Keys that are looked through one by one. */
 const FEW = 8;
@@ -82,12 +83,17 @@ export class KeyTable {
     }
   }
 
+  /** Makes room for so many keys, if there is less: what is added up to then is not copied. */
+  reserve(count: number): void {
+    if (count * ROW > this.#rows.length) this.#growRows(count);
+  }
+
   /** Adds a key that is not there; its ordinal. */
   add(bytes: Uint8Array, length: number, hash: number, slot: number): number {
+    if (this.#size * ROW === this.#rows.length) this.#growRows(grownCapacity(this.#size));
     const ordinal = this.#size++;
-    if (ordinal * ROW === this.#rows.length) this.#grow();
     const start = this.startOf(ordinal);
-    this.#reserve(start + length);
+    this.#growArena(start + length);
     for (let index = 0; index < length; index++) {
       this.#arena[start + index] = bytes[index] as number;
     }
@@ -249,25 +255,30 @@ export class KeyTable {
     this.#places = null;
   }
 
-  #reserve(byteLength: number): void {
+  #growArena(byteLength: number): void {
     if (byteLength <= this.#arena.length) return;
-    const grown = new Uint8Array(Math.max(byteLength, this.#arena.length * 2));
+    const grown = new Uint8Array(Math.max(byteLength, grownCapacity(this.#arena.length)));
     grown.set(this.#arena);
     this.#arena = grown;
   }
 
-  /** Twice the rows; at most half of the places are taken. */
-  #grow(): void {
+  #growRows(count: number): void {
     const before = this.#rows;
-    const count = before.length / ROW;
-    this.#rows = new Uint32Array(before.length * 2);
+    this.#rows = new Uint32Array(count * ROW);
     this.#rows.set(before);
-    if (count < FEW || this.#crowded !== null) return;
-    this.#places = new Uint32Array(count * 4);
-    for (let ordinal = 0; ordinal < count && this.#places !== null; ordinal++) {
-      this.#place(ordinal, count);
+    const placeCount = placesFor(count);
+    const isEnough = this.#places !== null && this.#places.length >= placeCount;
+    if (count <= FEW || this.#crowded !== null || isEnough) return;
+    this.#places = new Uint32Array(placeCount);
+    for (let ordinal = 0; ordinal < this.#size && this.#places !== null; ordinal++) {
+      this.#place(ordinal, this.#size);
     }
   }
+}
+
+/** A power of two, at least twice as many as there are keys. */
+function placesFor(count: number): number {
+  return 2 ** (32 - Math.clz32(2 * count - 1));
 }
 
 /** What V8 holds for an entry of a `Map` with its text, about. */

@@ -8,21 +8,39 @@
  */
 import { ByteReader, type ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
+import {
+  type ChangeObserver,
+  type ChangeTail,
+  decodeTails,
+  type TailCoverage,
+  uncovered,
+} from './change-tail.ts';
 import { type StoredLayout, storedLayout } from './column-layout.ts';
-import { ID_BYTES } from './dedupe-ids.ts';
 import { hasSameIds } from './dedupe-life.ts';
 import { compareBound, type EntryBound } from './entry-bound.ts';
 import { LEDGER_VIEW } from './quarantine-ledger.ts';
 import type { SliceImage } from './slice-image.ts';
-import { decodeChange, decodeWindow, encodeWindow, type WindowSource } from './state-change.ts';
+import {
+  type ChangeVisitor,
+  decodeChange,
+  decodeWindow,
+  encodeWindow,
+  type WindowSource,
+} from './state-change.ts';
+import { putOpen } from './stored-entry.ts';
 import { isSameLife, type StoredView } from './view-life.ts';
-import { putOpen, type ViewTable } from './view-table.ts';
+import type { ViewTable } from './view-table.ts';
 
 /** A part's bytes: its entries by window, then by key. `windows` ascend, and so do the ordinals of each by key. */
 export function encodePart(windows: readonly WindowSource[], writer: ByteWriter): void {
   writer.varint(windows.length);
   for (const window of windows) encodeWindow(window, writer, 'as-it-comes');
 }
+
+/** How many keys a window will have, by its start; of most that is not known. */
+export type RoomByWindow = Pick<ReadonlyMap<number, number>, 'get'>;
+
+const NO_ROOM: RoomByWindow = new Map();
 
 /**
  * Adds a part's entries to an image that has none of its range, which begins at `from` (null: anywhere); how many entries its
@@ -33,36 +51,52 @@ export function addPart(
   stored: StoredView,
   bytes: Uint8Array,
   from: EntryBound | null,
+  room: RoomByWindow = NO_ROOM,
 ): number {
   const target = targetOf(image, stored);
   const reader = new ByteReader(bytes);
   const windowCount = reader.varint();
   let entryCount = 0;
   for (let window = 0; window < windowCount; window++) {
+    let isFirst = true;
     decodeWindow(reader, (windowStartMs, key, ahead) => {
       entryCount++;
       const isIn =
         target !== null && (from === null || compareBound(from, windowStartMs, key) <= 0);
       if (!isIn) ahead.bytes();
-      else putOpen(target.table, windowStartMs, key, ahead, target.layout.columns);
+      else {
+        putOpen(target.table, windowStartMs, key, ahead, target.layout.columns);
+        if (isFirst) target.table.reserveKeys(windowStartMs, room.get(windowStartMs) ?? 0);
+        isFirst = false;
+      }
     });
   }
   reader.end();
   return entryCount;
 }
 
-/** What of a delta before the base is in parts and runs already. */
-export interface Coverage {
-  /** True if the part of the entry's range stands for the delta's epoch or a later one. */
+/** What of the links up to a base is in its parts and runs already. */
+export interface Coverage extends TailCoverage {
+  /** True if the part of the entry's range stands for the link's epoch or a later one. */
   readonly hasEntry: (view: number, windowStartMs: number, key: Uint8Array) => boolean;
-  readonly hasLate: boolean;
-  readonly hasIds: boolean;
 }
 
-/** Adds what a delta at or before the base says beyond parts and runs, deltas in their order. */
-export function addOlderChange(image: SliceImage, change: ByteReader, covered: Coverage): void {
+/** A change as a link of the chain has it. */
+export interface OlderChange {
+  readonly epoch: number;
+  readonly change: ByteReader;
+  readonly tails: readonly ChangeTail[];
+}
+
+/** Adds what a link up to the base says beyond parts and runs, links in their order. */
+export function addOlderChange(
+  image: SliceImage,
+  { epoch, change, tails }: OlderChange,
+  covered: Coverage,
+  observer: ChangeObserver,
+): void {
   let targets: readonly (Target | null)[] = [];
-  decodeChange(change, {
+  const visitor: ChangeVisitor = {
     progress: () => {},
     views: (stored) => {
       targets = stored.map((each) => targetOf(image, each));
@@ -75,9 +109,7 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
       }
       const { view, table, layout } = target;
       if (section === 'late') {
-        const stored = ahead.bytes();
-        if (covered.hasLate) return;
-        const accumulators = layout.own(stored).slice();
+        const accumulators = layout.own(ahead.bytes()).slice();
         image.addLateEntry(view, { windowStartMs, key: key.slice(), accumulators });
       } else if (image.drained.has(view, windowStartMs, key)) {
         ahead.bytes();
@@ -88,16 +120,22 @@ export function addOlderChange(image: SliceImage, change: ByteReader, covered: C
             `a part of view '${table.view.name}' lacks an entry that a delta before it has`,
           );
         }
-      } else putOpen(table, windowStartMs, key, ahead, layout.columns);
+      } else {
+        const ordinal = putOpen(table, windowStartMs, key, ahead, layout.columns);
+        observer.noteEntry(view, windowStartMs, key, ordinal);
+      }
     },
     dedupe: (life, ids) => {
-      if (covered.hasIds) ids.raw(ids.varint() * ID_BYTES);
-      else if (hasSameIds(life, image.dedupe)) image.addIds(ids);
+      if (hasSameIds(life, image.dedupe)) image.addIds(ids);
       else throw new CorruptStateFault('a delta before a base has dedupe ids of another field');
     },
     quarantined: () => {},
-  });
+    tail: (bytes) => observer.noteTail(epoch, bytes),
+  };
+  decodeChange(change, uncovered(epoch, covered, visitor));
   change.end();
+  decodeTails(tails, targets.length, covered, visitor);
+  for (const tail of tails) observer.noteTail(tail.epoch, tail.bytes);
 }
 
 /** The view of the image that this is, in the same life; −1: none. */

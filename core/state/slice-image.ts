@@ -13,6 +13,13 @@ import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
+import {
+  type ChangeObserver,
+  type ChangeTail,
+  decodeTails,
+  NOTHING_COVERED,
+  type TailCoverage,
+} from './change-tail.ts';
 import { type ClosedEntry, closedBytesOf } from './closed-entries.ts';
 import { Relayout, type StoredLayout, storedLayout } from './column-layout.ts';
 import { DedupeIds, ID_BYTES } from './dedupe-ids.ts';
@@ -32,6 +39,7 @@ import { adoptTimes, coveredFrom } from './read-times.ts';
 import { RecentLedger } from './recent-ledger.ts';
 import {
   type ChangeSource,
+  type ChangeVisitor,
   decodeChange,
   encodeChange,
   type FoldProgress,
@@ -39,6 +47,7 @@ import {
   type QuarantineEntry,
   type WindowSource,
 } from './state-change.ts';
+import { putOpen } from './stored-entry.ts';
 import {
   type ColumnLife,
   firstLife,
@@ -48,18 +57,16 @@ import {
   type StoredView,
   type ViewLife,
 } from './view-life.ts';
-import { putOpen, ViewTable } from './view-table.ts';
+import { ViewTable } from './view-table.ts';
 
 /** Which plan and epoch a change is of. */
 interface ChangeOrigin {
   /** Another plan than the image's. */
   readonly foreign: boolean;
   readonly epoch: number;
-}
-
-/** Is told what a change says, entry by entry. */
-export interface ChangeObserver {
-  noteEntry(view: number, windowStartMs: number, key: Uint8Array): void;
+  /** Of a merged change: what follows it, each by itself. */
+  readonly tails?: readonly ChangeTail[];
+  readonly covered?: TailCoverage;
 }
 
 const OWN_PLAN: ChangeOrigin = { foreign: false, epoch: 0 };
@@ -141,8 +148,9 @@ export class SliceImage {
     const quarantined: QuarantineEntry[] = [];
     const watermarkBeforeMs = this.progress.watermarkMs;
     this.#isPristine = this.progress.digest.count === 0;
+    const { tails = [], covered = NOTHING_COVERED } = origin;
     let targets: readonly (StoredTarget | null)[] = [];
-    decodeChange(reader, {
+    const visitor: ChangeVisitor = {
       progress: (progress) => {
         this.progress = progress;
         assert(progress.watermarkMs >= watermarkBeforeMs, 'a-watermark-never-goes-back');
@@ -164,14 +172,15 @@ export class SliceImage {
           ahead.bytes();
         } else {
           const table = this.tables[view] as ViewTable;
+          // What is merged may say it of epochs that the image knows of already.
           const wasClosing = this.#endOf(view, windowStartMs) <= watermarkBeforeMs;
-          if (wasClosing && table.find(windowStartMs, key) < 0) {
+          if (wasClosing && tails.length === 0 && table.find(windowStartMs, key) < 0) {
             throw new CorruptStateFault(
               `epoch ${origin.epoch} adds an entry of '${table.view.name}' to a window that had closed before it`,
             );
           }
-          observer?.noteEntry(view, windowStartMs, key);
-          putOpen(table, windowStartMs, key, ahead, layout.columns);
+          const ordinal = putOpen(table, windowStartMs, key, ahead, layout.columns);
+          observer?.noteEntry(view, windowStartMs, key, ordinal);
         }
       },
       dedupe: (life, ids) => {
@@ -180,7 +189,11 @@ export class SliceImage {
         this.addIds(ids);
       },
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
-    });
+      tail: (bytes) => observer?.noteTail(origin.epoch, bytes),
+    };
+    decodeChange(reader, visitor);
+    decodeTails(tails, targets.length, covered, visitor);
+    for (const { epoch, bytes } of tails) observer?.noteTail(epoch, bytes);
     this.dedupeIds.sweep(this.expiredMs);
     return quarantined;
   }
@@ -240,15 +253,6 @@ export class SliceImage {
     return writer.finish();
   }
 
-  /** A change that says where the image stands, and changes nothing. */
-  encodeNoChange(): Uint8Array {
-    const writer = new ByteWriter();
-    const source = this.source();
-    const views = source.views.map((view) => ({ ...view, entries: [] }));
-    encodeChange({ ...source, views, dedupeIds: [] }, writer, 'by-key');
-    return writer.finish();
-  }
-
   /** The image as a change from nothing, without late partials. */
   source(): ChangeSource {
     return {
@@ -301,10 +305,6 @@ export class SliceImage {
     return count;
   }
 
-  #view(index: number): ViewPlan {
-    return this.views[index] as ViewPlan;
-  }
-
   /** Where the entries of each stored view go; null: nowhere. Views and columns that begin or end here are emptied. */
   #follow(
     stored: readonly StoredView[],
@@ -321,7 +321,7 @@ export class SliceImage {
   }
 
   #followView(index: number, from: StoredView, epoch: number): StoredTarget {
-    const view = this.#view(index);
+    const view = this.views[index] as ViewPlan;
     const known = this.#isPristine ? null : (this.lives[index] as ViewLife | null);
     const goesOn = known !== null && isSameLife(known, from);
     if (!goesOn) {
@@ -359,13 +359,13 @@ export class SliceImage {
     for (const [column, life] of columns.entries()) {
       const before = known.columns[column] ?? null;
       if (before === null ? life === null : isSameColumnLife(before, life)) continue;
-      if (life !== null) this.#checkBegins(life.since, epoch, this.#view(index));
+      if (life !== null) this.#checkBegins(life.since, epoch, this.views[index] as ViewPlan);
       if (before !== null) emptied.push(column);
     }
     if (emptied.length === 0) return;
     const table = this.tables[index] as ViewTable;
     for (const column of emptied) table.resetColumn(column);
-    const relayout = new Relayout(this.#view(index));
+    const relayout = new Relayout(this.views[index] as ViewPlan);
     const entries = this.#takeLate(index).map((entry) => {
       return { ...entry, accumulators: relayout.without(entry.accumulators, emptied) };
     });

@@ -19,6 +19,7 @@ import type { EntryBound } from './entry-bound.ts';
 import { ledgerNames, RecordFold } from './fold.ts';
 import { type LedgerStanding, ledgerStanding } from './ledger-standing.ts';
 import { type LedgerRecord, ledgerEntryKeys } from './quarantine-ledger.ts';
+import type { ChangedWindow } from './recent-changes.ts';
 import type { SliceImage } from './slice-image.ts';
 import {
   type ChangeSource,
@@ -129,8 +130,12 @@ export class SliceState {
     this.#since.reset(this.image);
   }
 
-  /** What a delta carries: the change since the last commit. */
-  encodeDelta(): Uint8Array {
+  /** What a delta carries: the change since the last commit; and where in it late partials and ids lie, behind the entries. */
+  encodeDelta(): {
+    readonly bytes: Uint8Array;
+    readonly tailFrom: number;
+    readonly tailTo: number;
+  } {
     const since = this.#since;
     const source = {
       progress: since.progress,
@@ -138,6 +143,35 @@ export class SliceState {
       dedupe: this.image.dedupe,
       dedupeIds: [since.dedupeIds],
       quarantined: since.quarantined,
+    };
+    const writer = new ByteWriter(1024);
+    const { from, to } = encodeChange(source, writer, 'as-it-comes');
+    return { bytes: writer.finish(), tailFrom: from, tailTo: to };
+  }
+
+  /** Entries that were changed since the last commit. */
+  changedWindows(): ChangedWindow[] {
+    return this.image.tables.flatMap((_, view) => {
+      return this.touched(view).map(({ windowStartMs, keys, ordinals }) => {
+        return { view, windowStartMs, keys, ordinals: ordinals as Uint32Array };
+      });
+    });
+  }
+
+  /** The change that these entries, and nothing else, are: with their values now. */
+  encodeChanged(windows: readonly ChangedWindow[]): Uint8Array {
+    const views = this.image.living().map((each, index) => {
+      const table = this.image.tables[index] as ViewTable;
+      const changed = windows.filter(({ view }) => view === index);
+      return { ...each, entries: changed.map((window) => ({ ...window, table })), late: [] };
+    });
+    const { dedupe } = this.image;
+    const source = {
+      progress: this.#since.progress,
+      views,
+      dedupe,
+      dedupeIds: [],
+      quarantined: [],
     };
     return encode(source, 'as-it-comes');
   }

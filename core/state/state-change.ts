@@ -133,37 +133,64 @@ export interface ChangeVisitor {
   /** `reader` is at the ids, which are to be read. */
   dedupe(life: DedupeLife | null, reader: ByteReader): void;
   quarantined(record: QuarantineEntry): void;
+  /** Late partials, and ids with their policy: what `decodeTail` reads, after it was visited. */
+  tail?(bytes: Uint8Array): void;
 }
 
-export function encodeChange(source: ChangeSource, writer: ByteWriter, order: EntryOrder): void {
+/** Returns where the tail lies: late partials, and ids with their policy. */
+export function encodeChange(
+  source: ChangeSource,
+  writer: ByteWriter,
+  order: EntryOrder,
+): { readonly from: number; readonly to: number } {
   encodeProgress(source.progress, writer);
   writer.varint(source.views.length);
   for (const { view, life } of source.views) encodeStoredView(storedView(view, life), writer);
   for (const { entries } of source.views) encodeWindows(entries, writer, order);
+  const from = writer.length;
   for (const { late } of source.views) encodeWindows(late, writer, order);
   encodeDedupe(source, writer, order);
+  const to = writer.length;
   writer.varint(source.quarantined.length);
   for (const record of source.quarantined) encodeQuarantined(record, writer);
+  return { from, to };
 }
 
 export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   visitor.progress(decodeProgress(reader));
   const stored = Array.from({ length: reader.varint() }, () => decodeStoredView(reader));
   visitor.views(stored);
-  const visit = (view: number, section: EntrySection) => {
-    const windowCount = reader.varint();
-    for (let window = 0; window < windowCount; window++) {
-      decodeWindow(reader, (startMs, key, ahead) => {
-        visitor.entry(view, section, startMs, key, ahead);
-      });
-    }
-  };
-  for (const view of stored.keys()) visit(view, 'entries');
-  for (const view of stored.keys()) visit(view, 'late');
-  visitor.dedupe(decodeDedupeLife(reader), reader);
+  for (const view of stored.keys()) visitWindows(reader, view, 'entries', visitor);
+  const from = reader.offset;
+  decodeTail(reader, stored.length, visitor);
+  visitor.tail?.(reader.readSince(from));
   const quarantinedCount = reader.varint();
   for (let index = 0; index < quarantinedCount; index++) {
     visitor.quarantined(decodeQuarantined(reader));
+  }
+}
+
+/** Late partials of so many views, and ids with their policy. */
+export function decodeTail(
+  reader: ByteReader,
+  viewCount: number,
+  visitor: Pick<ChangeVisitor, 'entry' | 'dedupe'>,
+): void {
+  for (let view = 0; view < viewCount; view++) visitWindows(reader, view, 'late', visitor);
+  visitor.dedupe(decodeDedupeLife(reader), reader);
+}
+
+function visitWindows(
+  reader: ByteReader,
+  view: number,
+  section: EntrySection,
+  visitor: Pick<ChangeVisitor, 'entry'>,
+): void {
+  const windowCount = reader.varint();
+  for (let window = 0; window < windowCount; window++) {
+    decodeWindow(reader, (startMs, key, ahead) => {
+      visitor.entry(view, section, startMs, key, ahead);
+    });
   }
 }
 

@@ -12,6 +12,7 @@ import type { AccumulatorColumn } from '../aggregate/column.ts';
 import { ByteReader, ByteWriter } from '../bytes.ts';
 import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
+import { grownCapacity } from './growth.ts';
 import { KeyRanges } from './key-ranges.ts';
 import { hashKey, KeyTable, type WindowEntries } from './key-table.ts';
 
@@ -117,6 +118,17 @@ export class ViewTable {
     this.#forgetTouched();
   }
 
+  /** The ordinal of an entry's key in its window; where there is none it is added, with a slot that holds the identity, as committed. */
+  place(windowStartMs: number, key: Uint8Array): number {
+    const hash = hashKey(key);
+    const window = this.#window(windowStartMs) ?? this.#addWindow(windowStartMs);
+    const known = window.find(key, key.length, hash);
+    if (known >= 0) return known;
+    const ordinal = window.add(key, key.length, hash, this.#newSlot());
+    window.commit();
+    return ordinal;
+  }
+
   /** A new slot, holding the identity, for an entry that has none, which counts as committed. */
   insert(
     windowStartMs: number,
@@ -129,6 +141,17 @@ export class ViewTable {
     window.add(key, length, hash, slot);
     window.commit();
     return slot;
+  }
+
+  /** Makes room for so many entries more, if there is less. */
+  reserve(count: number): void {
+    const capacity = this.#nextSlot - this.#freeSlots.length + count;
+    if (capacity > this.#capacity) this.#growTo(capacity);
+  }
+
+  /** Makes room for so many keys of a window that has some, if there is less. */
+  reserveKeys(windowStartMs: number, count: number): void {
+    this.#window(windowStartMs)?.reserve(count);
   }
 
   /** Folds one value into the `column`-th accumulator of a slot. */
@@ -228,7 +251,7 @@ export class ViewTable {
   }
 
   window(windowStartMs: number): WindowEntries {
-    return this.#windows.get(windowStartMs) ?? NO_KEYS;
+    return this.#window(windowStartMs) ?? NO_KEYS;
   }
 
   /** Removes a window with all of its entries and says how many there were. */
@@ -351,27 +374,11 @@ export class ViewTable {
   }
 
   #grow(): void {
-    this.#capacity = Math.max(CAPACITY_MIN, this.#capacity * 2);
-    for (const column of this.#columns) column.grow(this.#capacity);
+    this.#growTo(Math.max(CAPACITY_MIN, grownCapacity(this.#capacity)));
   }
-}
 
-/** Puts an entry as it is stored, `reader` being at its accumulators with their length: a new one, or over what was there. */
-export function putOpen(
-  table: ViewTable,
-  windowStartMs: number,
-  key: Uint8Array,
-  reader: ByteReader,
-  layout: ColumnLayout | null,
-): void {
-  const hash = hashKey(key);
-  let slot = table.find(windowStartMs, key, key.length, hash);
-  if (slot < 0) slot = table.insert(windowStartMs, key, key.length, hash);
-  if (layout !== null) {
-    table.decodeAs(slot, reader.bytes(), layout);
-    return;
+  #growTo(capacity: number): void {
+    this.#capacity = capacity;
+    for (const column of this.#columns) column.grow(capacity);
   }
-  const end = reader.beginSized();
-  table.read(slot, reader);
-  reader.endSized(end);
 }

@@ -69,8 +69,8 @@ export class Committer {
   ): Promise<Step> {
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-commit');
     const { head, checkpoint, state, arrivalMs, closesGap } = memory;
-    const { manifest, parts, chain } = checkpoint;
-    const basis = { head, state, manifest, parts, chain, arrivalMs, closesGap };
+    const { manifest, parts, recent, chain } = checkpoint;
+    const basis = { head, state, manifest, parts, recent, chain, arrivalMs, closesGap };
     const written = await commit(basis, this.#ports, request);
     if (written.outcome === 'refused') {
       if (written.current === null) throw headIsGone(head.sliceId);
@@ -81,6 +81,8 @@ export class Committer {
     );
     state.commit();
     parts.add(written.touched, state.image, written.head.epoch);
+    recent.add(written.changed, state.image);
+    if (written.mergedAfter !== null) recent.merge(written.mergedAfter);
     if (written.compacted) parts.adopt(written.manifest, state.image, written.head.epoch);
     if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetLate();
     memory.head = written.head;

@@ -28,6 +28,7 @@ import type {
   ShardDirectory,
 } from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
+import { RecentChanges } from '../state/recent-changes.ts';
 import { SliceState } from '../state/slice-state.ts';
 import { decidePlan, type PlanDecision } from './plan-change.ts';
 import type { SliceIdentity } from './replay-log.ts';
@@ -270,7 +271,8 @@ export class SliceMemory {
   async #rewind(head: Head, target: RewindTarget, epoch: number): Promise<Reached> {
     const rewound = await rewind(head, target, this.#ports);
     if (rewound.outcome === 'refused') return { outcome: 'lost' };
-    const checkpoint = { ...target.checkpoint, chain: rewound.chain, quarantined: [] };
+    const since = { recent: new RecentChanges(), chain: rewound.chain, quarantined: [] };
+    const checkpoint = { ...target.checkpoint, ...since };
     const memory = this.remember(rewound.head, checkpoint);
     return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };
   }

@@ -1,7 +1,7 @@
 /**
  * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
  */
-import { PARTS_AND_RETENTION, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
+import { MERGED_DELTAS, PARTS_AND_RETENTION, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
@@ -38,29 +38,29 @@ const OF_SMALL_PARTS: readonly Mutant[] = (
       'a part that arrives after a delta wins over it',
       UNREADABLE,
       'core/checkpoint/base-reader.ts',
-      'if (part.epoch >= delta.epoch) return true;',
-      'if (part.entryCount > 0 || part.epoch >= delta.epoch) return true;',
+      'open.partOf(view, windowStartMs, key).epoch >= change.epoch,',
+      'open.partOf(view, windowStartMs, key).entryCount > 0,',
     ),
     mutant(
       'late partials that runs have count again',
       'wrong state|wrong answer',
       'core/checkpoint/base-reader.ts',
-      'hasLate: delta.epoch <= manifest.runsEpoch,',
-      'hasLate: false,',
+      'return { lateUntil: runsEpoch, idsUntil: ids.until };',
+      'return { lateUntil: 0, idsUntil: ids.until };',
     ),
     mutant(
       'late partials that no run has are left to the runs',
       'wrong state|wrong answer',
       'core/checkpoint/base-reader.ts',
-      'hasLate: delta.epoch <= manifest.runsEpoch,',
-      'hasLate: true,',
+      'return { lateUntil: runsEpoch, idsUntil: ids.until };',
+      'return { lateUntil: Number.POSITIVE_INFINITY, idsUntil: ids.until };',
     ),
     mutant(
       'ids that came after those that are written are forgotten',
       'wrong state|wrong answer',
       'core/checkpoint/base-reader.ts',
-      'hasIds: delta.epoch <= manifest.ids.until,',
-      'hasIds: true,',
+      'return { lateUntil: runsEpoch, idsUntil: ids.until };',
+      'return { lateUntil: runsEpoch, idsUntil: Number.POSITIVE_INFINITY };',
     ),
     mutant(
       'the range of a part is told by its window alone',
@@ -79,4 +79,41 @@ const OF_SMALL_PARTS: readonly Mutant[] = (
   ] as const
 ).map((each) => ({ ...each, scenario: SMALL_PARTS }));
 
-export const PART_MUTANTS: readonly Mutant[] = [...OF_SMALL_PARTS, ...OF_RETENTION];
+const OF_MERGED_DELTAS: readonly Mutant[] = (
+  [
+    mutant(
+      'a merged delta lacks what its own epoch changed',
+      UNREADABLE,
+      'core/state/recent-changes.ts',
+      'return together([...this.#changes.slice(first), newest]);',
+      'return { ...together(this.#changes.slice(first)), epoch: newest.epoch };',
+    ),
+    mutant(
+      'a merged delta has the late partials and ids of its own epoch only',
+      'wrong state|wrong answer|stored state',
+      'core/checkpoint/merge-writer.ts',
+      'const { tails } = change;',
+      'const { tails } = request.changed;',
+    ),
+    mutant(
+      'late partials that runs have count again where they are merged',
+      'wrong state|wrong answer',
+      'core/state/part-entries.ts',
+      'decodeTails(tails, targets.length, covered, visitor);',
+      'decodeTails(tails, targets.length, { lateUntil: 0, idsUntil: 0 }, visitor);',
+    ),
+    mutant(
+      'what is merged lacks entries that other environments changed',
+      UNREADABLE,
+      'core/checkpoint/restore.ts',
+      'recent.add(recorder.change(change), image);\n    applied',
+      'recent.add({ ...recorder.change(change), windows: [] }, image);\n    applied',
+    ),
+  ] as const
+).map((each) => ({ ...each, scenario: MERGED_DELTAS }));
+
+export const PART_MUTANTS: readonly Mutant[] = [
+  ...OF_SMALL_PARTS,
+  ...OF_RETENTION,
+  ...OF_MERGED_DELTAS,
+];

@@ -228,7 +228,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'core/checkpoint/blobs.ts',
-        find: 'bytes.length !== reference.byteLength || crc32c(bytes) !== reference.checksum',
+        find: 'bytes.length !== reference.byteLength || checksum !== reference.checksum',
         replace: 'bytes.length !== reference.byteLength',
       },
       {

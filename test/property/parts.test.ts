@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { BlobStores } from '../../core/checkpoint/blobs.ts';
+import { linksAfter } from '../../core/checkpoint/chain.ts';
 import type { Head } from '../../core/checkpoint/head.ts';
 import { chainSince } from '../../core/checkpoint/manifest.ts';
 import { advance, type Checkpoint, load } from '../../core/checkpoint/restore.ts';
+import type { ObjectStore } from '../../core/ports.ts';
 import { viewOfLife } from '../../core/state/part-entries.ts';
 import type { StoredView } from '../../core/state/view-life.ts';
 import { closedOf, mergedText } from '../unit/state/fold-fixture.ts';
@@ -16,12 +19,13 @@ const scenario = fc.record({
   batches: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 8, maxLength: 25 }),
   tasks: fc.array(fc.nat(2), { minLength: 1, maxLength: 10 }),
   knobs: fc.record({
-    chainLengthMax: fc.integer({ min: 1, max: 6 }),
+    chainLengthMax: fc.integer({ min: 1, max: 10 }),
     chainBytesMinToCompact: fc.constantFrom(300, 3_000, 1_000_000),
     partBytesMax: fc.constantFrom(40, 120, 500, 1_000_000),
     partBytesMinToRewrite: fc.constantFrom(1, 100, 1_000, 1_000_000),
     retentionGraceMs: fc.constantFrom(0, 3_000),
     drainBytesMin: fc.constantFrom(1, 60, 200, 1_000_000),
+    mergeFanIn: fc.integer({ min: 2, max: 4 }),
     runFanIn: fc.integer({ min: 2, max: 4 }),
   }),
 });
@@ -34,6 +38,41 @@ function standingOf({ parts, manifest, image }: Checkpoint) {
   const closed = mergedText(smallPlan, closedOf(image));
   const { keptEntryCount, openEntryCount } = image;
   return { views, ids: parts.ids.kept, manifest, closed, keptEntryCount, openEntryCount };
+}
+
+/** All that an image holds, late partials in any order. */
+function contentOf({ image }: Checkpoint) {
+  const late = image.late.map((entries) =>
+    entries
+      .map(({ windowStartMs, key, accumulators }) =>
+        [windowStartMs, ...key, '=', ...accumulators].join(' '),
+      )
+      .sort(),
+  );
+  const closed = mergedText(smallPlan, closedOf(image));
+  return { open: Buffer.from(image.encode()).toString('hex'), closed, late };
+}
+
+/** The same stores, in which no merged delta can be read. */
+function withoutMerged({ items, objects }: BlobStores): BlobStores {
+  return {
+    items,
+    objects: {
+      ...boundTo(objects),
+      read: async (key) => (key.includes('/merged/') ? null : objects.read(key)),
+    },
+  };
+}
+
+function boundTo(store: ObjectStore): ObjectStore {
+  return {
+    create: (key, bytes) => store.create(key, bytes),
+    read: (key) => store.read(key),
+    readRange: (key, from, to) => store.readRange(key, from, to),
+    list: (prefix, after, limit) => store.list(prefix, after, limit),
+    delete: (keys) => store.delete(keys),
+    upload: (key) => store.upload(key),
+  };
 }
 
 /** No gap, no overlap, and nothing that lies beyond the manifest's own chain. */
@@ -59,6 +98,8 @@ describe('parts', () => {
     let lagMax = 0;
     let cutCount = 0;
     let drainedAlone = 0;
+    let mergedCount = 0;
+    let straddles = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ seed, batches, tasks, knobs }) => {
         const world = new TaskWorld(RECORDS, knobs, { seed });
@@ -89,6 +130,14 @@ describe('parts', () => {
               ? loaded
               : await advance(follower.checkpoint, known, head, world.blobs);
           if (follower !== null) expect(standingOf(checkpoint)).toEqual(standingOf(loaded));
+          const links = linksAfter(loaded.chain, head.chainSince) ?? [];
+          mergedCount += links.filter(({ kind }) => kind === 'merged').length;
+          straddles += links.filter(({ kind, after, epoch }) => {
+            const baseEpoch = head.base?.epoch ?? 0;
+            return kind === 'merged' && after < baseEpoch && epoch > baseEpoch;
+          }).length;
+          const byDeltas = await load(smallPlan, head, withoutMerged(world.blobs));
+          expect(contentOf(byDeltas)).toEqual(contentOf(loaded));
           follower = { checkpoint, head };
         }
       }),
@@ -99,5 +148,7 @@ describe('parts', () => {
     expect(lagMax).toBeGreaterThan(1);
     expect(cutCount).toBeGreaterThan(10);
     expect(drainedAlone).toBeGreaterThan(10);
+    expect(mergedCount).toBeGreaterThan(50);
+    expect(straddles).toBeGreaterThan(5);
   }, 60_000);
 });

@@ -45,7 +45,7 @@ class Followers {
   commit(withBase: boolean): void {
     const { owner, reader } = this;
     const expectedEntryCount = owner.openEntryCount;
-    const delta = owner.encodeDelta();
+    const delta = owner.encodeDelta().bytes;
     const base = owner.encodeWhole();
     const closed = closedOf(owner);
     owner.commit();
@@ -176,13 +176,13 @@ describe('the state of a slice', () => {
           hex(state.image.encode()),
           mergedText(smallPlan, closedOf(state.image)),
         ];
-        const idle = hex(state.encodeDelta());
+        const idle = hex(state.encodeDelta().bytes);
         for (const record of records.slice(cut)) state.fold(record);
-        state.encodeDelta();
+        state.encodeDelta().bytes;
         state.undo();
         expect(hex(state.image.encode())).toBe(image);
         expect(hex(state.encodeWhole())).toBe(image);
-        expect(hex(state.encodeDelta())).toBe(idle);
+        expect(hex(state.encodeDelta().bytes)).toBe(idle);
         expect(mergedText(smallPlan, closedOf(state))).toEqual(closed);
         expect(state.quarantined).toEqual([]);
       }),

@@ -278,6 +278,12 @@ export const SMALL_PARTS: Partial<Scenario> = {
   incidents: [],
 };
 
+/** Long chains, with links that span some or many epochs. */
+export const MERGED_DELTAS: Partial<Scenario> = {
+  ...SMALL_PARTS,
+  knobs: { ...SMALL_PARTS.knobs, chainLengthMax: 20, mergeFanIn: 2 },
+};
+
 /** The same for so long that retention deletes what parts replaced. */
 export const PARTS_AND_RETENTION: Partial<Scenario> = {
   ...SMALL_PARTS,

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { decideCompaction, decideRunMerge } from '../../../core/checkpoint/compaction.ts';
+import {
+  decideCompaction,
+  decideRunMerge,
+  mergesAt,
+  rewriteBudget,
+} from '../../../core/checkpoint/compaction.ts';
 import { EMPTY_MANIFEST, type Manifest } from '../../../core/checkpoint/manifest.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, KeptBlobs } from '../../../core/checkpoint/retention.ts';
 import { leaving } from '../../../core/checkpoint/transitions.ts';
-import { DEFAULT_KNOBS } from '../../../core/knobs.ts';
+import { DEFAULT_KNOBS, type Knobs } from '../../../core/knobs.ts';
 import { blobAt, linkAt, packedAt, runAt, someHead } from './blob-fixture.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -24,6 +29,7 @@ describe('compaction', () => {
     chainBytes: 999,
     partBytes: 0,
     closingBytes: 0,
+    epochsSinceBase: 511,
     requested: false,
   };
 
@@ -31,16 +37,50 @@ describe('compaction', () => {
     ['a light chain', {}, 'delta'],
     ['a request', { requested: true }, 'delta-and-base'],
     ['a chain of the longest length', { chainLength: 8 }, 'delta-and-base'],
-    ['a chain that is heavy and outweighs its base', { chainBytes: 1_000 }, 'delta-and-base'],
-    ['a chain as heavy as its base', { chainBytes: 5_000, partBytes: 5_000 }, 'delta-and-base'],
-    ['a heavy chain on a heavier base', { chainBytes: 4_999, partBytes: 5_000 }, 'delta'],
-    ['a chain heavier than a small base', { chainBytes: 999, partBytes: 10 }, 'delta'],
+    ['many epochs', { epochsSinceBase: 512 }, 'delta-and-base'],
+    ['a chain that is heavy', { chainBytes: 1_000 }, 'delta-and-base'],
+    [
+      'a chain half as heavy as the parts',
+      { chainBytes: 5_000, partBytes: 10_000 },
+      'delta-and-base',
+    ],
+    ['a heavy chain beside heavy parts', { chainBytes: 4_999, partBytes: 10_000 }, 'delta'],
+    ['a chain heavier than small parts', { chainBytes: 999, partBytes: 10 }, 'delta'],
     ['less that is closing than a base drains', { closingBytes: 1_999 }, 'delta'],
     ['as much that is closing', { closingBytes: 2_000 }, 'delta-and-drain'],
     ['far more that is closing', { closingBytes: 1_000_000 }, 'delta-and-drain'],
     ['both', { closingBytes: 2_000, chainLength: 8 }, 'delta-and-base'],
   ])('after %s: %j → %s', (_, more, decision) => {
     expect(decideCompaction({ ...light, ...more }, knobs)).toBe(decision);
+  });
+});
+
+describe('merging deltas', () => {
+  const merges = (epoch: number, more: Partial<Knobs> = {}) =>
+    mergesAt(epoch, 10_000, { ...knobs, mergeFanIn: 4, partBytesMinToRewrite: 9_999, ...more });
+
+  it.each([
+    [1, []],
+    [4, [0]],
+    [12, [8]],
+    [16, [0, 12]],
+    [48, [32, 44]],
+    [64, [0, 48, 60]],
+  ])('ends spans at epoch %i, the longest first: after %j', (epoch, afters) => {
+    expect(merges(epoch)).toEqual(afters);
+  });
+
+  it('is left where one base writes all parts anew', () => {
+    expect(merges(64, { partBytesMinToRewrite: 10_000 })).toEqual([]);
+  });
+});
+
+describe('what a base writes anew', () => {
+  it('grows with what changes, not with the state', () => {
+    const tuned = { ...knobs, partBytesMinToRewrite: 1_000 };
+    expect([0, 100, 333, 334, 5_000].map((bytes) => rewriteBudget(bytes, tuned))).toEqual([
+      1_000, 1_000, 1_000, 1_002, 15_000,
+    ]);
   });
 });
 

@@ -26,6 +26,7 @@ const deltaHeader: DeltaHeader = {
   planOrdinal: 3,
   planHash: 'abc',
   predecessors: [{ ...linkAt(15), after: 9 }, linkAt(16, { place: 'item' })],
+  merged: { ...linkAt(17), kind: 'merged', after: 9 },
   base: blobAt('base', 11),
   manifest: someManifest,
   requestsDone: ['one', '', 'három'],
@@ -47,11 +48,19 @@ describe('a delta', () => {
     ['with a manifest', deltaHeader],
     [
       'without anything',
-      { ...deltaHeader, predecessors: [], base: null, manifest: null, requestsDone: [] },
+      {
+        ...deltaHeader,
+        predecessors: [],
+        merged: null,
+        base: null,
+        manifest: null,
+        requestsDone: [],
+      },
     ],
   ])('comes back from its bytes, %s', (_, header) => {
     const { change, ...found } = decodeDelta(encodeDelta(header, content), SLICE, deltaReference);
-    expect(found).toEqual(header);
+    const before = header.predecessors.at(-1) ?? null;
+    expect(found).toEqual({ ...header, kind: 'delta', before, tails: [] });
     expect([...change.raw(change.remaining)]).toEqual([...content]);
   });
 

@@ -144,7 +144,8 @@ describe('HEAD', () => {
     ['head-names-its-own-delta', { delta: blobAt('delta', 16) }],
     ['base-is-not-ahead', { base: blobAt('base', 18) }],
     ['a-base-needs-only-what-was-before-it', { chainSince: 10, chainLength: 7 }],
-    ['chain-reaches-from-base-to-head', { chainLength: 7 }],
+    ['chain-reaches-from-base-to-head', { chainLength: 70 }],
+    ['chain-reaches-from-base-to-head', { chainLength: 0, chainBytes: 0 }],
   ])('is never written against %s', (invariant, more) => {
     expect(() => headItem({ ...someHead, ...more })).toThrow(InvariantFault);
     expect(() => headItem({ ...someHead, ...more })).toThrow(invariant);

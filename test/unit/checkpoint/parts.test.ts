@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeBase } from '../../../core/checkpoint/base.ts';
 import { referenceOf } from '../../../core/checkpoint/blobs.ts';
+import { rewriteBudget } from '../../../core/checkpoint/compaction.ts';
 import { chainSince, type PartReference, partBytesOf } from '../../../core/checkpoint/manifest.ts';
 import { blobKey, parseBlobKey, sameBlob } from '../../../core/checkpoint/names.ts';
 import { load, restore } from '../../../core/checkpoint/restore.ts';
@@ -47,10 +48,9 @@ describe('a base', () => {
       stateBytes = partBytesOf(manifest);
     }
     expect(stateBytes).toBeGreaterThan(50 * PART_BYTES);
-    // A round takes no longer than a chain may be.
-    const budget = Math.max(PART_BYTES, stateBytes / KNOBS.chainLengthMax);
+    // A delta of ten entries has about a kilobyte of them.
+    const budget = rewriteBudget(1.5 * PART_BYTES, world.ports.knobs);
     expect(Math.max(...sizes)).toBeLessThan(budget + 2 * PART_BYTES);
-    expect((await world.head()).chainLength).toBeLessThan(3 * KNOBS.chainLengthMax);
     expect(await world.answers(await world.head())).toEqual(world.expected(1_000));
   });
 
@@ -149,7 +149,8 @@ describe('a new window of many groups', () => {
       expect(await world.answers(head)).toEqual(world.expected(at + 10));
     }
     expect(sizes.length).toBeGreaterThan(5);
-    expect(Math.max(...sizes)).toBeLessThan(5 * PART_BYTES);
+    const budget = rewriteBudget(1.5 * PART_BYTES, world.ports.knobs);
+    expect(Math.max(...sizes)).toBeLessThan(budget + 2 * PART_BYTES);
   });
 });
 

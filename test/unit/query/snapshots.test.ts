@@ -371,6 +371,7 @@ describe('a reader', () => {
         { ...(head.delta as BlobReference), after: head.epoch - 1 },
         { ...(between.delta as BlobReference), after: head.epoch },
       ],
+      merged: null,
       base: between.base,
       manifest: null,
       requestsDone: [],

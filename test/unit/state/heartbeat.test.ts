@@ -129,7 +129,7 @@ describe('a heartbeat', () => {
     const cut = emptyState(plan);
     for (const record of log) {
       cut.fold(record);
-      image.apply(new ByteReader(cut.encodeDelta()));
+      image.apply(new ByteReader(cut.encodeDelta().bytes));
       cut.commit();
     }
     expect(cut.encodeWhole()).toEqual(whole.encodeWhole());

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ByteReader } from '../../../core/bytes.ts';
+import { encodeNoChange } from '../../../core/checkpoint/rewind.ts';
 import { CorruptStateFault } from '../../../core/faults.ts';
 import { drainClosing } from '../../../core/state/closing.ts';
 import { SliceImage } from '../../../core/state/slice-image.ts';
@@ -46,7 +47,7 @@ describe('the keyed state', () => {
   it('closes a window of more entries than a call takes arguments', () => {
     const state = foldAll(plan, records(150_000));
     state.fold(recordAt(150_000, { t: 10_000, key: 'new', n: 1 }));
-    const delta = state.encodeDelta();
+    const delta = state.encodeDelta().bytes;
     expect(closedOf(state)[0]).toHaveLength(150_000);
     state.commit();
     const image = new SliceImage(plan);
@@ -83,7 +84,7 @@ describe('the keyed state', () => {
 
   it('shares no bytes with the change that it applied', () => {
     const owner = foldAll(plan, [...records(3), 'bad', { t: 10_000, key: 'z', n: 1 }]);
-    const bytes = owner.encodeDelta();
+    const bytes = owner.encodeDelta().bytes;
     const image = new SliceImage(plan);
     const quarantined = image.apply(new ByteReader(bytes));
     const before = JSON.stringify([image.late, quarantined]);
@@ -97,7 +98,7 @@ describe('the keyed state', () => {
       time: { field: 't', lateness: '0s', skew: 'none' },
       views: { w: { groupBy: ['n'], window: { tumbling: '10s' }, aggregates: AGGREGATES } },
     });
-    const bytes = foldAll(other, records(1)).encodeDelta();
+    const bytes = foldAll(other, records(1)).encodeDelta().bytes;
     expect(() => new SliceImage(plan).apply(new ByteReader(bytes))).toThrow(CorruptStateFault);
     expect(() => new SliceImage(plan).apply(new ByteReader(bytes))).toThrow(/view 'w' \(/);
   });
@@ -116,7 +117,7 @@ describe('the memory of late partials', () => {
     const between = new SliceImage(other);
     between.apply(new ByteReader(state.image.encode()), { foreign: true, epoch: 1 });
     between.adoptPlan(2);
-    state.image.apply(new ByteReader(between.encodeNoChange()), { foreign: true, epoch: 2 });
+    state.image.apply(new ByteReader(encodeNoChange(between)), { foreign: true, epoch: 2 });
     return state.image;
   }
 

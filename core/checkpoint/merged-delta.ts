@@ -1,0 +1,71 @@
+/**
+ * A merged delta: what several epochs changed together, up to the one whose name it has. Entries have the values of that epoch,
+ * each once; late partials and ids stand as the deltas have them, each with its epoch, since they may lie in runs and parts already.
+ *
+ * It says nothing that the deltas do not say: where it is damaged, they are read.
+ */
+import { CorruptStateFault } from '../faults.ts';
+import type { ChangeTail } from '../state/change-tail.ts';
+import type { ChainChange, ChainLink } from './chain.ts';
+import { openEnvelope, sealEnvelope } from './envelope.ts';
+import { type BlobReference, decodeOptional, encodeOptional } from './names.ts';
+
+export interface MergedDeltaHeader {
+  readonly sliceId: string;
+  readonly timeline: number;
+  readonly epoch: number;
+  readonly nonce: string;
+  readonly planHash: string;
+  /** The delta that the first of those that it merges goes on from; null: it is the first of all. */
+  readonly before: BlobReference | null;
+  readonly tails: readonly ChangeTail[];
+}
+
+/** `change`: without late partials, ids and quarantined records. */
+export function encodeMergedDelta(header: MergedDeltaHeader, change: Uint8Array): Uint8Array {
+  return sealEnvelope('TMMD', (writer) => {
+    writer.string(header.sliceId);
+    writer.varint(header.timeline);
+    writer.varint(header.epoch);
+    writer.string(header.nonce);
+    writer.string(header.planHash);
+    encodeOptional(header.before, writer);
+    writer.varint(header.tails.length);
+    for (const { epoch, bytes } of header.tails) {
+      writer.varint(epoch);
+      writer.bytes(bytes);
+    }
+    writer.raw(change);
+  });
+}
+
+/** Opens a merged delta and checks that it is the one that `link` names. */
+export function decodeMergedDelta(
+  bytes: Uint8Array,
+  sliceId: string,
+  link: ChainLink,
+): ChainChange {
+  const what = `the merged delta ${link.epoch} of ${sliceId}`;
+  const reader = openEnvelope('TMMD', bytes, what);
+  const merged = {
+    kind: 'merged' as const,
+    sliceId: reader.string(),
+    timeline: reader.varint(),
+    epoch: reader.varint(),
+    nonce: reader.string(),
+    planHash: reader.string(),
+    before: decodeOptional(reader),
+    tails: Array.from({ length: reader.varint() }, () => {
+      return { epoch: reader.varint(), bytes: reader.bytes() };
+    }),
+    change: reader,
+  };
+  const isMeant =
+    merged.sliceId === sliceId &&
+    merged.timeline === link.timeline &&
+    merged.epoch === link.epoch &&
+    merged.nonce === link.nonce &&
+    (merged.before?.epoch ?? 0) === link.after;
+  if (!isMeant) throw new CorruptStateFault(`${what} says that it is another one`);
+  return merged;
+}
