@@ -1,7 +1,12 @@
 /**
  * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
  */
-import { MERGED_DELTAS, PARTS_AND_RETENTION, SMALL_PARTS } from '../sim/fixed-scenarios.ts';
+import {
+  IDS_IN_PARTS,
+  MERGED_DELTAS,
+  PARTS_AND_RETENTION,
+  SMALL_PARTS,
+} from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
@@ -112,8 +117,49 @@ const OF_MERGED_DELTAS: readonly Mutant[] = (
   ] as const
 ).map((each) => ({ ...each, scenario: MERGED_DELTAS }));
 
+const OF_IDS: readonly Mutant[] = (
+  [
+    mutant(
+      'new ids are left out of the parts of a base',
+      'wrong state',
+      'core/checkpoint/id-writer.ts',
+      'if (part === null) this.#extend(until);',
+      'if (part === null || this.#parts.length > 1) this.#extend(until);',
+    ),
+    mutant(
+      'a part of ids goes before all of them have expired',
+      'wrong state',
+      'core/checkpoint/id-writer.ts',
+      'parts.filter(({ newestMs }) => newestMs > expiredMs);',
+      'parts.filter(({ newestMs }) => newestMs > expiredMs + 30_000);',
+    ),
+    mutant(
+      'of one id the first time counts',
+      'wrong state',
+      'core/state/dedupe-ids.ts',
+      'if (known >= 0 && this.#timeAt(known) >= countedFromMs) return;',
+      'if (known >= 0) return;',
+    ),
+    mutant(
+      'a page of ids goes when the first of them has expired',
+      'wrong state',
+      'core/state/dedupe-ids.ts',
+      'page.newestMs = Math.max(page.newestMs, countedFromMs);',
+      'page.newestMs = page.countedFromMs[0] as number;',
+    ),
+    mutant(
+      'ids that were merged lack those of the last part',
+      'wrong state',
+      'core/checkpoint/id-writer.ts',
+      'this.#write(after, until, this.#open.startOf(after), this.#endOf(until));',
+      'this.#write(after, until, this.#open.startOf(after), this.#open.startOf(until - 1));',
+    ),
+  ] as const
+).map((each) => ({ ...each, scenario: IDS_IN_PARTS }));
+
 export const PART_MUTANTS: readonly Mutant[] = [
   ...OF_SMALL_PARTS,
   ...OF_RETENTION,
   ...OF_MERGED_DELTAS,
+  ...OF_IDS,
 ];

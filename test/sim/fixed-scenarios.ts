@@ -293,3 +293,14 @@ export const PARTS_AND_RETENTION: Partial<Scenario> = {
   trimsForFallback: true,
   knobs: { ...SMALL_PARTS.knobs, chainLengthMax: 5, retentionGraceMs: 60_000 },
 };
+
+/** Ids expire all the time, in parts of a few of them that are merged all the time, and producers send again or use ids again. */
+export const IDS_IN_PARTS: Partial<Scenario> = {
+  ...SMALL_PARTS,
+  records: 300,
+  paceMs: 2_000,
+  batchRecordsMax: 5,
+  trimsForFallback: true,
+  resendRate: 0.5,
+  knobs: { ...SMALL_PARTS.knobs, partBytesMinToRewrite: 300, idPartsMax: 2 },
+};
