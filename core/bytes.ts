@@ -36,6 +36,16 @@ export class ByteWriter {
     return this.#bytes.slice(0, this.#length);
   }
 
+  /** What was written; the writer is empty then. It is no copy where little room is left unused. */
+  take(): Uint8Array {
+    const isTight = this.#length * 2 > this.#bytes.length;
+    const taken = isTight ? this.#bytes.subarray(0, this.#length) : this.finish();
+    this.#bytes = new Uint8Array(0);
+    this.#view = new DataView(this.#bytes.buffer);
+    this.#length = 0;
+    return taken;
+  }
+
   /** What was written, without a copy: valid until the next write. */
   peek(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);

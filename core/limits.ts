@@ -53,9 +53,9 @@ export const MERGE_FAN_IN = 8;
 export const MERGED_BYTES_MAX = 1 * MIB;
 export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
 /** A part of the open state that would be larger is written as several. */
-export const PART_BYTES_MAX = 2 * MIB;
+export const PART_BYTES_MAX = 512 * KIB;
 /** Parts that one commit writes anew, together: more only where a round over all of them would outlast a chain. */
-export const PART_BYTES_MIN_TO_REWRITE = 1 * MIB;
+export const PART_BYTES_MIN_TO_REWRITE = 384 * KIB;
 /** Parts of dedupe ids that are less than half as large as a part may be: of more of them, neighbours are merged. */
 export const ID_PARTS_MAX = 48;
 /** Closing entries that one base drains into its run: more only where so many wait that draining would not keep up. As many are a reason for a base. */

@@ -6,7 +6,7 @@
  *
  * Parts come first, so that where they lie depends on nothing that follows.
  */
-import type { ByteReader } from '../bytes.ts';
+import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { ENVELOPE_HEADER_BYTES, openEnvelope, sealEnvelope } from './envelope.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
@@ -26,9 +26,12 @@ export interface BaseHeader {
 /** Where in a base its first part begins. */
 export const PACK_OFFSET = ENVELOPE_HEADER_BYTES + 4;
 
+/** Room for names and manifest, about. */
+const NAMES_BYTES = 8_192;
+
 /** `pack`: the parts that the manifest says lie in this base, one behind the other. */
 export function encodeBase(header: BaseHeader, pack: Uint8Array, state: Uint8Array): Uint8Array {
-  return sealEnvelope('TMBS', (writer) => {
+  const write = (writer: ByteWriter) => {
     writer.u32(pack.length);
     writer.raw(pack);
     writer.string(header.sliceId);
@@ -39,7 +42,8 @@ export function encodeBase(header: BaseHeader, pack: Uint8Array, state: Uint8Arr
     encodeManifest(header.manifest, writer, (each) => sameBlob(each, { ...header, kind: 'base' }));
     writer.varint(header.entryCount);
     writer.raw(state);
-  });
+  };
+  return sealEnvelope('TMBS', write, pack.length + state.length + NAMES_BYTES);
 }
 
 export interface Base extends BaseHeader {

@@ -166,15 +166,15 @@ async function writeBlobs(
     // A base says which life each view has from here on.
     requested: request.base || request.planOrdinal !== undefined,
   };
-  const decision = decideCompaction(facts, ports.knobs);
-  const budget = decision === 'delta-and-base' ? rewriteBudget(tailFrom, ports.knobs) : 0;
+  const afters = mergesAt(name.epoch, partBytes, ports.knobs);
+  const decision = decideCompaction({ ...facts, merges: afters.length > 0 }, ports.knobs);
+  const budget = decision === 'delta-and-base' ? rewriteBudget(tailTo, ports.knobs) : 0;
   const base =
     decision === 'delta' ? null : await writeBase({ ...basis, name, touched, budget }, ports);
   const tails = [{ epoch: name.epoch, bytes: change.slice(tailFrom, tailTo) }];
   const windows = state.changedWindows();
   const changed = { after: head.epoch, epoch: name.epoch, windows, tails };
   const entryBytes = tailFrom / Math.max(1, state.changedEntryCount);
-  const afters = mergesAt(name.epoch, partBytes, ports.knobs);
   const wanted = { ...basis, name, sliceId, changed, entryBytes, afters };
   const merged = await writeMerged(wanted, ports.blobs);
   const predecessors = cutChain(basis.chain, head);

@@ -19,6 +19,8 @@ export interface ChainFacts {
   readonly closingBytes: number;
   /** Epochs since the newest base, or since the beginning, with the one that is about to be written. */
   readonly epochsSinceBase: number;
+  /** This commit merges deltas: a base waits for the next one, so that no commit does both. */
+  readonly merges: boolean;
   /** A person asked for a base. */
   readonly requested: boolean;
 }
@@ -31,7 +33,9 @@ export function decideCompaction(facts: ChainFacts, knobs: Knobs): CompactionDec
   const isLong = chainLength >= knobs.chainLengthMax || epochsSinceBase >= BASE_EPOCHS_MAX;
   const isHeavy =
     chainBytes >= knobs.chainBytesMinToCompact && chainBytes >= partBytes * CHAIN_SHARE_MAX;
-  if (requested || isLong || isHeavy) return 'delta-and-base';
+  if (requested) return 'delta-and-base';
+  if (facts.merges) return 'delta';
+  if (isLong || isHeavy) return 'delta-and-base';
   const isMuch = closingBytes > 0 && closingBytes >= drainBudget(closingBytes, knobs);
   return isMuch ? 'delta-and-drain' : 'delta';
 }

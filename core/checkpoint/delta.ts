@@ -2,6 +2,7 @@
  * A delta: the changes of one epoch since the one before, with the names of base and chain, so that a reader gets all that it
  * needs in two hops. The delta of an epoch that has a base carries that base's manifest too.
  */
+import type { ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import { type ChainChange, type ChainLink, decodeChain, encodeChain } from './chain.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
@@ -34,8 +35,11 @@ export interface DeltaHeader {
   readonly requestsDone: readonly string[];
 }
 
+/** Room for names, chain and manifest, about. */
+const NAMES_BYTES = 8_192;
+
 export function encodeDelta(header: DeltaHeader, change: Uint8Array): Uint8Array {
-  return sealEnvelope('TMDL', (writer) => {
+  const write = (writer: ByteWriter) => {
     writer.string(header.sliceId);
     writer.varint(header.timeline);
     writer.varint(header.epoch);
@@ -51,7 +55,8 @@ export function encodeDelta(header: DeltaHeader, change: Uint8Array): Uint8Array
     writer.varint(header.requestsDone.length);
     for (const request of header.requestsDone) writer.string(request);
     writer.raw(change);
-  });
+  };
+  return sealEnvelope('TMDL', write, change.length + NAMES_BYTES);
 }
 
 export interface Delta extends DeltaHeader, ChainChange {}

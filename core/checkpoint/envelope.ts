@@ -15,13 +15,18 @@ const CHECKSUM_BYTES = 4;
 
 export type Magic = 'TMHD' | 'TMDL' | 'TMMD' | 'TMBS' | 'TMRN' | 'TMQN';
 
-export function sealEnvelope(magic: Magic, write: (writer: ByteWriter) => void): Uint8Array {
-  const writer = new ByteWriter(1024);
+/** `byteLength`: what the body takes, about: nothing is copied up to then. */
+export function sealEnvelope(
+  magic: Magic,
+  write: (writer: ByteWriter) => void,
+  byteLength = 1024,
+): Uint8Array {
+  const writer = new ByteWriter(byteLength);
   for (const character of magic) writer.u8(character.charCodeAt(0));
   writer.u8(FORMAT_VERSION);
   write(writer);
   writer.u32(crc32c(writer.peek()));
-  return writer.finish();
+  return writer.take();
 }
 
 /** A reader over the body. `what` names the object in the fault that a person reads. */

@@ -4,6 +4,7 @@
  *
  * It says nothing that the deltas do not say: where it is damaged, they are read.
  */
+import type { ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { ChangeTail } from '../state/change-tail.ts';
 import type { ChainChange, ChainLink } from './chain.ts';
@@ -23,7 +24,7 @@ export interface MergedDeltaHeader {
 
 /** `change`: without late partials, ids and quarantined records. */
 export function encodeMergedDelta(header: MergedDeltaHeader, change: Uint8Array): Uint8Array {
-  return sealEnvelope('TMMD', (writer) => {
+  const write = (writer: ByteWriter) => {
     writer.string(header.sliceId);
     writer.varint(header.timeline);
     writer.varint(header.epoch);
@@ -36,7 +37,13 @@ export function encodeMergedDelta(header: MergedDeltaHeader, change: Uint8Array)
       writer.bytes(bytes);
     }
     writer.raw(change);
-  });
+  };
+  return sealEnvelope('TMMD', write, change.length + bytesOf(header.tails));
+}
+
+/** Of tails, names included, about. */
+function bytesOf(tails: readonly ChangeTail[]): number {
+  return tails.reduce((sum, { bytes }) => sum + bytes.length + 8, 1_024);
 }
 
 /** Opens a merged delta and checks that it is the one that `link` names. */

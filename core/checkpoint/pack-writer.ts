@@ -25,10 +25,12 @@ export interface WriteLimits {
 
 export class PackWriter {
   readonly #pack: BlobReference;
-  readonly #writer = new ByteWriter(1024);
+  readonly #writer: ByteWriter;
 
-  constructor(pack: BlobReference) {
+  /** `byteLength`: of all that will be written, about. */
+  constructor(pack: BlobReference, byteLength: number) {
     this.#pack = pack;
+    this.#writer = new ByteWriter(byteLength);
   }
 
   get byteLength(): number {
@@ -44,6 +46,6 @@ export class PackWriter {
   }
 
   finish(): Uint8Array {
-    return this.#writer.finish();
+    return this.#writer.take();
   }
 }

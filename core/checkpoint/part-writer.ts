@@ -47,12 +47,14 @@ export function writeParts(
   knobs: Knobs,
 ): WrittenParts {
   const { epoch, budget } = request;
-  const pack = new PackWriter(request.pack);
+  const pack = new PackWriter(request.pack, Math.min(budget, state.image.heapBytes()));
   const layouts = new Layouts();
   const views = open.views.map((parts, view) => {
     return rangesOf(state, view, parts, request.bounds[view] ?? null, touched);
   });
-  const limits = { epoch, budget, partBytesMax: knobs.partBytesMax };
+  // What was written whole before is written in pieces, so that it does not outgrow the budget.
+  const partBytesMax = Math.min(knobs.partBytesMax, Math.max(1, budget));
+  const limits = { epoch, budget, partBytesMax };
   const ids = new IdWriter(state, open.ids, pack, limits, knobs);
   const anew = new Map<OpenPart, PartReference[]>();
   const tasks: RewriteTask[] = views.flat().map((facts) => ({
@@ -64,7 +66,7 @@ export function writeParts(
   }));
   tasks.push(...ids.tasks(request.loneUntil));
   for (const task of inOrder(tasks, request.loneUntil)) {
-    if (pack.byteLength >= budget) break;
+    if (isFull(pack, budget)) break;
     task.run();
   }
   const parts = views.flatMap((ranges, view) => {
@@ -139,6 +141,11 @@ function inOrder(tasks: readonly RewriteTask[], loneUntil: number): RewriteTask[
   ];
 }
 
+/** One part more would take it beyond its budget: a part is written as large as that. */
+function isFull({ byteLength }: PackWriter, budget: number): boolean {
+  return byteLength > budget / 2 || budget === 0;
+}
+
 /**
  * What the range holds now: nothing, one part, or several where it has grown too large for one. Where the budget ends before
  * the range does, the rest of it stands for the epoch that it stood for before.
@@ -158,7 +165,7 @@ function writePart(
   const written: PartReference[] = [];
   for (const piece of cut(windows, Math.ceil(entryCount / pieceCount))) {
     const from = written.length === 0 ? begin : firstOf(piece);
-    if (written.length > 0 && pack.byteLength >= budget) {
+    if (written.length > 0 && isFull(pack, budget)) {
       const before = layouts.indexOf(part.stored ?? state.storedView(view));
       const { epoch: formerly, entryCount: count, bytes } = part;
       return [...written, { layout: before, from, epoch: formerly, entryCount: count, bytes }];

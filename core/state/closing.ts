@@ -69,7 +69,7 @@ export function drainClosing(image: SliceImage, budgetBytes: number): Drain {
     const keys = table.window(startMs);
     const bound = bounds[view] ?? null;
     const from = bound?.windowStartMs === startMs ? bound.key : null;
-    const ordinals = table.between(startMs, from, null, true);
+    const ordinals = table.between(startMs, from, null);
     let taken = 0;
     for (; taken < ordinals.length && left > 0; taken++) {
       const ordinal = ordinals[taken] as number;

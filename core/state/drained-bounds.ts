@@ -67,7 +67,7 @@ export class DrainedBounds {
     const bound = this.get(view);
     const keys = table.window(windowStartMs);
     const isCut = bound?.windowStartMs === windowStartMs && this.leftCount(view) > 0;
-    const ordinals = isCut ? table.between(windowStartMs, bound.key, null, true) : null;
+    const ordinals = isCut ? table.between(windowStartMs, bound.key, null) : null;
     return { windowStartMs, table, keys, ordinals };
   }
 }
@@ -75,5 +75,5 @@ export class DrainedBounds {
 type IsClosed = (windowStartMs: number) => boolean;
 
 function drainedOf(table: ViewTable, { windowStartMs, key }: EntryBound): Uint32Array {
-  return table.between(windowStartMs, null, key, true);
+  return table.between(windowStartMs, null, key);
 }

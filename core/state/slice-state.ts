@@ -41,6 +41,9 @@ export type RedriveResult =
   | { readonly outcome: 'came-back' | 'not-put-aside' }
   | { readonly outcome: 'still-bad'; readonly bad: BadRecord };
 
+/** Of an entry in a delta, about. */
+const ENTRY_BYTES = 48;
+
 export class SliceState {
   readonly image: SliceImage;
   readonly #since: Uncommitted;
@@ -144,7 +147,7 @@ export class SliceState {
       dedupeIds: [since.dedupeIds],
       quarantined: since.quarantined,
     };
-    const writer = new ByteWriter(1024);
+    const writer = new ByteWriter(1_024 + ENTRY_BYTES * this.changedEntryCount);
     const { from, to } = encodeChange(source, writer, 'as-it-comes');
     return { bytes: writer.finish(), tailFrom: from, tailTo: to };
   }

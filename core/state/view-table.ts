@@ -240,14 +240,13 @@ export class ViewTable {
     return this.#touchedWindows.map(({ startMs }) => startMs).sort((a, b) => a - b);
   }
 
-  /** Ordinals of a window's keys in [from, to), by key; null: without a bound. `isFinal`: it gets no more keys. */
+  /** Ordinals of a window's keys in [from, to), by key; null: without a bound. */
   between(
     windowStartMs: number,
     from: Uint8Array | null,
     to: Uint8Array | null,
-    isFinal = false,
   ): Uint32Array<ArrayBuffer> {
-    return this.#ranges.between(this.window(windowStartMs), from, to, isFinal);
+    return this.#ranges.between(this.window(windowStartMs), from, to);
   }
 
   window(windowStartMs: number): WindowEntries {

@@ -30,6 +30,7 @@ describe('compaction', () => {
     partBytes: 0,
     closingBytes: 0,
     epochsSinceBase: 511,
+    merges: false,
     requested: false,
   };
 
@@ -50,6 +51,12 @@ describe('compaction', () => {
     ['as much that is closing', { closingBytes: 2_000 }, 'delta-and-drain'],
     ['far more that is closing', { closingBytes: 1_000_000 }, 'delta-and-drain'],
     ['both', { closingBytes: 2_000, chainLength: 8 }, 'delta-and-base'],
+    [
+      'both, and deltas that are merged',
+      { closingBytes: 2_000, chainLength: 8, merges: true },
+      'delta',
+    ],
+    ['a request, and deltas that are merged', { requested: true, merges: true }, 'delta-and-base'],
   ])('after %s: %j → %s', (_, more, decision) => {
     expect(decideCompaction({ ...light, ...more }, knobs)).toBe(decision);
   });

@@ -22,7 +22,12 @@ import { PLENTY, TaskWorld } from '../task/task-fixture.ts';
 const BY_ID: IdPolicy = { field: 'id', withinMs: 60_000 };
 const ID = 24;
 /** A base with each second commit; parts of up to ten ids, of which a base writes about as many. */
-const KNOBS = { chainLengthMax: 2, partBytesMax: 10 * ID, partBytesMinToRewrite: 10 * ID };
+const KNOBS = {
+  mergeFanIn: 1_000,
+  chainLengthMax: 2,
+  partBytesMax: 10 * ID,
+  partBytesMinToRewrite: 10 * ID,
+};
 
 /** One id a second. */
 const LOG = Array.from({ length: 400 }, (_, index) => idRecord(index, 1_000 * index));

@@ -251,7 +251,7 @@ async function basesOf(world: TaskWorld): Promise<{ key: string; since: number }
 
 describe('a base whose deltas before it are not whole', () => {
   it('is refused by name', async () => {
-    const world = new TaskWorld(manyGroups(300), KNOBS);
+    const world = new TaskWorld(manyGroups(300), { ...KNOBS, mergeFanIn: 1_000 });
     await delivered(world, 0, 300, 10);
     const head = await world.head();
     const { chain, manifest } = await load(smallPlan, head, world.blobs);
