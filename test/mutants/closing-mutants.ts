@@ -38,7 +38,7 @@ export const CLOSING_MUTANTS: readonly Mutant[] = (
     ),
     mutant(
       'draining goes on behind the first entry that was left',
-      'wrong state|wrong answer',
+      'wrong state|wrong answer|unreadable state',
       'core/state/closing.ts',
       'const next = ordinals[taken];',
       'const next = ordinals[taken + 1];',
@@ -67,13 +67,6 @@ export const CLOSING_MUTANTS: readonly Mutant[] = (
         '      const isOpen = this.#isOpen(view);\n' +
         '      for (const start of table.windowStarts((each) => !isOpen(each))) table.removeWindow(start);\n' +
         '    }\n',
-    ),
-    mutant(
-      'ids leave by the watermark of what is not committed',
-      'wrong state|wrong answer|unreadable state|CorruptStateFault',
-      'core/state/fold.ts',
-      '    if (folded) {\n      this.#keepId(timeMs, since);\n',
-      '    if (folded) {\n      image.dedupeIds.sweep(this.#expiredMs(since));\n      this.#keepId(timeMs, since);\n',
     ),
   ] as const
 ).map((each) => ({ ...each, scenario: SMALL_PARTS }));

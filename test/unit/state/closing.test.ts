@@ -7,14 +7,15 @@ import type { SliceState } from '../../../core/state/slice-state.ts';
 import { closedOf, foldAll, planOf, recordAt } from './fold-fixture.ts';
 
 const aggregates = { records: { count: '*' } };
-const plan = planOf({
+const file = {
   name: 'p',
   time: { field: 't', lateness: '0s', skew: 'none' },
   views: {
     long: { groupBy: ['key'], window: { tumbling: '20s' }, aggregates },
     short: { groupBy: ['key'], window: { tumbling: '10s' }, aggregates },
   },
-});
+};
+const plan = planOf(file);
 const [LONG, SHORT] = [0, 1];
 
 /** Three groups in each ten seconds up to 40 s, and then the watermark is at 41 s. */
@@ -86,6 +87,22 @@ describe('draining', () => {
       .reduce((sum, { key, accumulators }) => sum + key.length + accumulators.length + 10, 0);
     expect(closingBytes(image)).toBeCloseTo(bytes);
     expect(closingBytes(new SliceImage(plan))).toBe(0);
+  });
+});
+
+describe('a watermark that is not committed', () => {
+  it('takes no id away that a lost race then needs, and no window', () => {
+    const { views, ...rest } = file;
+    const withIds = planOf({ ...rest, views, dedupe: { id: 'id', within: '60s' } });
+    const data = Array.from({ length: 100 }, (_, id) => ({ t: 10_000 + id, key: 'a', id }));
+    const state = foldAll(withIds, data);
+    state.commit();
+    state.fold(recordAt(100, { t: 10_000_000, key: 'far', id: 'far' }));
+    state.fold(recordAt(101, { t: 10_000_001, key: 'far', id: 'farther' }));
+    state.undo();
+    for (const [index, each] of data.entries()) state.fold(recordAt(100 + index, each));
+    expect(state.progress.counts).toMatchObject({ folded: 100, duplicates: 100 });
+    expect(state.openEntryCount).toBe(2);
   });
 });
 
