@@ -5,14 +5,15 @@ import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { Plan } from '../../core/definition/plan.ts';
 import type { StreamRecord } from '../../core/ports.ts';
 
-/** `extra` are further settings of the pipeline. */
-export function devicePlan(extra: object = {}): Plan {
+/** `extra` are further settings of the pipeline, `ofView` of its view. */
+export function devicePlan(extra: object = {}, ofView: object = {}): Plan {
   const parsed = parsePlan({
     name: 'bench',
     time: { field: 't', skew: 'none' },
     ...extra,
     views: {
       by_device: {
+        ...ofView,
         groupBy: ['device'],
         aggregates: {
           records: { count: '*' },
@@ -41,9 +42,14 @@ export function streamRecord(sequence: number, data: Uint8Array): StreamRecord {
 const encoder = new TextEncoder();
 
 /** A record of one device, whose name has so many digits. */
-export function deviceRecord(sequence: number, device: number, digits: number): StreamRecord {
+export function deviceRecord(
+  sequence: number,
+  device: number,
+  digits: number,
+  timeMs = 1_700_000_000_000 + sequence,
+): StreamRecord {
   const text = JSON.stringify({
-    t: 1_700_000_000_000 + sequence,
+    t: timeMs,
     device: `device-${String(device).padStart(digits, '0')}`,
     amount: device % 1000,
   });
