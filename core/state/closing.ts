@@ -6,6 +6,7 @@ import { ByteWriter } from '../bytes.ts';
 import type { WindowAssigner } from '../time/window.ts';
 import type { ClosedEntry } from './closed-entries.ts';
 import type { EntryBound } from './entry-bound.ts';
+import type { FirstKeys } from './key-ranges.ts';
 import type { SliceImage } from './slice-image.ts';
 import type { ViewTable } from './view-table.ts';
 
@@ -68,21 +69,34 @@ export function drainClosing(image: SliceImage, budgetBytes: number): Drain {
     if (left <= 0) break;
     const keys = table.window(startMs);
     const bound = bounds[view] ?? null;
-    const from = bound?.windowStartMs === startMs ? bound.key : null;
-    const ordinals = table.between(startMs, from, null);
-    let taken = 0;
-    for (; taken < ordinals.length && left > 0; taken++) {
-      const ordinal = ordinals[taken] as number;
-      const key = keys.keyAt(ordinal).slice();
-      const accumulators = table.encoded(keys.slotAt(ordinal));
-      entries[view]?.push({ windowStartMs: startMs, key, accumulators });
-      left -= key.length + accumulators.length + ENTRY_BYTES;
+    const from = bound?.windowStartMs === startMs ? bound.key : FIRST_KEY;
+    const drained = entries[view] as ClosedEntry[];
+    const end: EntryBound = { windowStartMs: endMs, key: FIRST_KEY };
+    let next: EntryBound | null = { windowStartMs: startMs, key: from };
+    while (next !== null && left > 0) {
+      const { ordinals, to }: FirstKeys = table.firstKeys(startMs, next.key, countFor(left));
+      next = to === null ? null : { windowStartMs: startMs, key: to };
+      for (const ordinal of ordinals) {
+        const key = keys.keyAt(ordinal).slice();
+        if (left <= 0) {
+          next = { windowStartMs: startMs, key };
+          break;
+        }
+        const accumulators = table.encoded(keys.slotAt(ordinal));
+        drained.push({ windowStartMs: startMs, key, accumulators });
+        left -= key.length + accumulators.length + ENTRY_BYTES;
+      }
     }
-    const next = ordinals[taken];
-    bounds[view] =
-      next === undefined
-        ? { windowStartMs: endMs, key: new Uint8Array() }
-        : { windowStartMs: startMs, key: keys.keyAt(next).slice() };
+    bounds[view] = next ?? end;
   }
   return { entries, bounds };
+}
+
+const FIRST_KEY = new Uint8Array();
+/** Keys that are asked for at a time. */
+const KEYS_MAX = 16_384;
+
+/** So many entries hardly ever take more. */
+function countFor(bytes: number): number {
+  return Math.min(KEYS_MAX, Math.ceil(bytes / (2 * ENTRY_BYTES)));
 }

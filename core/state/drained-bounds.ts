@@ -50,10 +50,10 @@ export class DrainedBounds {
       assert(isClosed(startMs), 'closed-entries-only-are-drained');
       table.removeWindow(startMs);
     }
-    const left = bound.key.length === 0 ? [] : drainedOf(table, bound);
-    assert(left.length === 0 || isClosed(bound.windowStartMs), 'closed-entries-only-are-drained');
+    const leftCount = table.countBefore(bound.windowStartMs, bound.key);
+    assert(leftCount === 0 || isClosed(bound.windowStartMs), 'closed-entries-only-are-drained');
     this.#bounds[view] = bound;
-    this.#leftCounts[view] = left.length;
+    this.#leftCounts[view] = leftCount;
   }
 
   /** The view begins anew. */
@@ -73,7 +73,3 @@ export class DrainedBounds {
 }
 
 type IsClosed = (windowStartMs: number) => boolean;
-
-function drainedOf(table: ViewTable, { windowStartMs, key }: EntryBound): Uint32Array {
-  return table.between(windowStartMs, null, key);
-}

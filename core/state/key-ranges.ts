@@ -19,6 +19,11 @@ const SORTED_AT_ONCE_MAX = 65_536;
 
 type Ordinals = Uint32Array<ArrayBuffer>;
 
+export interface FirstKeys {
+  readonly ordinals: Ordinals;
+  readonly to: Uint8Array | null;
+}
+
 export class KeyRanges {
   readonly #chunks = new Map<WindowEntries, Ordinals[]>();
 
@@ -43,6 +48,49 @@ export class KeyRanges {
       end += each.length;
     }
     return some.length === 1 && later.length === 0 ? ordinals : sorted(keys, ordinals);
+  }
+
+  /**
+   * Ordinals of about so many keys from `from` on, by key: of one at least, if there is one. `to`: the keys behind them begin
+   * there; null: there are none.
+   */
+  first(keys: WindowEntries, from: Uint8Array | null, count: number): FirstKeys {
+    const to = this.#pivot(keys, from, count);
+    return { ordinals: this.between(keys, from, to), to };
+  }
+
+  /** How many keys come before one. */
+  countBefore(keys: WindowEntries, key: Uint8Array): number {
+    const chunks = this.#chunksOf(keys);
+    let count = 0;
+    for (const chunk of chunks) count += placeOf(keys, chunk, key);
+    for (let ordinal = chunks.length * CHUNK; ordinal < keys.size; ordinal++) {
+      if (compareBytes(keys.keyAt(ordinal), key) < 0) count++;
+    }
+    return count;
+  }
+
+  /** A key that about so many of a window's chunks lie before, from `from` on; null: all that there are. */
+  #pivot(keys: WindowEntries, from: Uint8Array | null, count: number): Uint8Array | null {
+    const chunks = this.#chunksOf(keys);
+    const firsts = chunks.map((chunk) => (from === null ? 0 : placeOf(keys, chunk, from)));
+    const lengthOf = (index: number) => CHUNK - (firsts[index] as number);
+    const total = chunks.reduce((sum, _, index) => sum + lengthOf(index), 0);
+    if (total <= count) return null;
+    const [longest] = [...chunks.keys()].sort((a, b) => lengthOf(b) - lengthOf(a)) as [number];
+    const chunk = chunks[longest] as Ordinals;
+    const countTo = (to: Uint8Array) =>
+      chunks.reduce(
+        (sum, each, index) => sum + placeOf(keys, each, to) - (firsts[index] as number),
+        0,
+      );
+    let [low, high] = [(firsts[longest] as number) + 1, CHUNK];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (countTo(keys.keyAt(chunk[middle] as number)) < count) low = middle + 1;
+      else high = middle;
+    }
+    return low < CHUNK ? keys.keyAt(chunk[low] as number).slice() : null;
   }
 
   /** The window is gone. */

@@ -13,7 +13,7 @@ import { ByteReader, ByteWriter } from '../bytes.ts';
 import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
 import { grownCapacity } from './growth.ts';
-import { KeyRanges } from './key-ranges.ts';
+import { type FirstKeys, KeyRanges } from './key-ranges.ts';
 import { hashKey, KeyTable, type WindowEntries } from './key-table.ts';
 
 const CAPACITY_MIN = 4;
@@ -247,6 +247,16 @@ export class ViewTable {
     to: Uint8Array | null,
   ): Uint32Array<ArrayBuffer> {
     return this.#ranges.between(this.window(windowStartMs), from, to);
+  }
+
+  /** See `KeyRanges.first`. */
+  firstKeys(windowStartMs: number, from: Uint8Array | null, count: number): FirstKeys {
+    return this.#ranges.first(this.window(windowStartMs), from, count);
+  }
+
+  /** How many of a window's keys come before one. */
+  countBefore(windowStartMs: number, key: Uint8Array): number {
+    return this.#ranges.countBefore(this.window(windowStartMs), key);
   }
 
   window(windowStartMs: number): WindowEntries {

@@ -37,11 +37,11 @@ export const CLOSING_MUTANTS: readonly Mutant[] = (
       '[...(drain.entries[view] ?? []).slice(1), ...entries]',
     ),
     mutant(
-      'draining goes on behind the first entry that was left',
+      'the last of the entries that are drained at a time is left out',
       'wrong state|wrong answer|unreadable state',
       'core/state/closing.ts',
-      'const next = ordinals[taken];',
-      'const next = ordinals[taken + 1];',
+      'for (const ordinal of ordinals) {',
+      'for (const ordinal of ordinals.subarray(0, -1)) {',
     ),
     mutant(
       'a window that is drained in part is answered twice',
