@@ -17,6 +17,19 @@ export interface Row {
   readonly partial?: readonly string[];
 }
 
+/** `from` and `to` where only the rows between two places are damaged; null: the first, and the last. */
+interface DamagedRows {
+  readonly slice: string;
+  readonly epoch: number;
+  readonly from?: RowPlace | null;
+  readonly to?: RowPlace | null;
+}
+
+interface RowPlace {
+  readonly window: string | null;
+  readonly key: Readonly<Record<string, unknown>>;
+}
+
 export interface ViewAnswer extends StreamStanding {
   readonly view: string;
   readonly watermark: string | null;
@@ -27,7 +40,7 @@ export interface ViewAnswer extends StreamStanding {
   readonly quarantined?: number;
   readonly streamFault?: string;
   readonly wholeSince?: Readonly<Record<string, string | null>>;
-  readonly damaged?: readonly { readonly slice: string; readonly epoch: number }[];
+  readonly damaged?: readonly DamagedRows[];
   /** Absent: the question had no `after`. */
   readonly reached?: boolean;
   readonly rows: readonly Row[];
@@ -68,8 +81,10 @@ function notesOf(answer: ViewAnswer): string[] {
   }
   notes.push(...wholeLines(answer));
   if (damaged !== undefined) {
-    const runs = damaged.map(({ slice, epoch }) => `epoch ${epoch} of ${slice}`);
-    notes.push(`stored results cannot be read, so the rows lack what they hold: ${namesOf(runs)}`);
+    const results = damaged.map(damageText);
+    notes.push(
+      `stored results cannot be read, so the rows lack what they hold: ${namesOf(results)}`,
+    );
   }
   if (incomplete.includes('recovering')) {
     notes.push('a slice is being recovered, and the rows lack records until it has caught up');
@@ -84,6 +99,19 @@ function notesOf(answer: ViewAnswer): string[] {
     );
   }
   return notes;
+}
+
+function damageText({ slice, epoch, from, to }: DamagedRows): string {
+  const what = `epoch ${epoch} of ${slice}`;
+  if (from === undefined || to === undefined) return what;
+  if (from === null && to === null) return `${what} (all that has not closed)`;
+  const begin = from === null ? 'the first' : placeText(from);
+  return `${what} (by window and key, rows from ${begin} ${to === null ? 'on' : `to before ${placeText(to)}`})`;
+}
+
+function placeText({ window, key }: RowPlace): string {
+  const values = Object.values(key).map(keyText);
+  return [...(window === null ? [] : [shortTime(window)]), ...values].join(' ');
 }
 
 /** Which aggregates lack records, and where they are whole. */

@@ -245,6 +245,11 @@ export class ByteReader {
     return this.raw(this.varint());
   }
 
+  /** Passes over bytes whose length stands before them; where they begin. */
+  passBytes(): number {
+    return this.#take(this.varint());
+  }
+
   /** Begins bytes whose length stands before them; `endSized` takes what this returns. */
   beginSized(): number {
     const length = this.varint();

@@ -122,7 +122,11 @@ export const QUERY_LIMIT_DEFAULT = 100;
 export const ANSWER_BYTES_MAX = 4 * MIB;
 /** Memory for blocks of runs that were read lately. */
 export const RUN_CACHE_BYTES_MAX = 32 * MIB;
-/** Memory that a reader keeps from question to question, over all slices: images, those that a `next` asked for too, and their indexes. */
+/** Memory for parts that were read lately. */
+export const PART_CACHE_BYTES_MAX = 64 * MIB;
+/** Neighbouring parts of one pack are read together, up to about so many bytes. */
+export const PART_READ_BYTES_MAX = 8 * MIB;
+/** Memory that a reader keeps from question to question, over all slices: images, those that a `next` asked for too, their indexes, and parts. */
 export const READER_BYTES_MAX = 256 * MIB;
 /** Characters of a `next`: it travels in an address, and 16 KiB of headers is what Node takes. */
 export const TOKEN_LENGTH_MAX = 12 * KIB;

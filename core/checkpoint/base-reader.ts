@@ -1,9 +1,8 @@
 /**
  * From a base to the image at its epoch: the parts that it lists, and the deltas before it that say more than they do. What
- * comes out has as many entries as the base says.
+ * comes out has as many entries as the base says. An overlay leaves the parts where they are, and holds what they do not say.
  */
 import { ByteReader } from '../bytes.ts';
-import { crc32c } from '../crc32c.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { TailCoverage } from '../state/change-tail.ts';
 import { addOlderChange, addPart, viewOfLife } from '../state/part-entries.ts';
@@ -11,12 +10,13 @@ import { ChangeRecorder, type RecentChanges } from '../state/recent-changes.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import type { StoredView } from '../state/view-life.ts';
 import type { Base } from './base.ts';
-import { type BlobStores, readBlobRange } from './blobs.ts';
+import type { BlobStores } from './blobs.ts';
 import type { ChainChange } from './chain.ts';
 import { assertLinked } from './delta.ts';
 import { chainSince, type IdsPart, type Manifest, type PackedBytes } from './manifest.ts';
-import { deltaOf, sameBlob } from './names.ts';
+import { type BlobName, deltaOf, sameBlob } from './names.ts';
 import type { OpenParts } from './open-parts.ts';
+import { isSound, readPart } from './part-reader.ts';
 
 /** Into an image that holds nothing yet. `older`: the deltas after the oldest part, up to the base's own. */
 export async function addBase(
@@ -61,6 +61,41 @@ export async function addBase(
     }
   }
   open.ids.follow(image, manifest.ids.until);
+  addOlder({ image, parts: open, recent }, manifest, older);
+  const { keptEntryCount } = image;
+  if (isWhole && !isForeign && keptEntryCount !== base.entryCount) {
+    throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, base.entryCount);
+  }
+}
+
+/** What an epoch that has a base says of it without its parts: the base itself, or the delta that it was written with. */
+export interface Standing extends Pick<Base, 'sliceId' | 'epoch' | 'planHash' | 'manifest'> {
+  readonly reference: BlobName;
+  /** At the first byte of the change. */
+  readonly state: ByteReader;
+}
+
+/** The same into an overlay. */
+export function addStanding(
+  followed: Followed,
+  standing: Standing,
+  { older, isWhole }: OlderLinks,
+): void {
+  const { manifest, epoch, planHash, state } = standing;
+  const { image, parts } = followed;
+  if (isWhole) assertWhole(standing, older);
+  image.apply(state, { foreign: planHash !== image.plan.hash, epoch, begins: true });
+  state.end();
+  parts.adopt(manifest, image, epoch);
+  addOlder(followed, manifest, older);
+}
+
+/** Adds what links up to a base say beyond its parts. */
+function addOlder(
+  { image, parts: open, recent }: Followed,
+  manifest: Manifest,
+  older: readonly ChainChange[],
+): void {
   for (const change of older) {
     const covered = {
       ...coverageOf(manifest),
@@ -71,10 +106,6 @@ export async function addBase(
     addOlderChange(image, change, covered, recorder);
     if (change.epoch > manifest.ids.until) open.ids.follow(image, change.epoch);
     recent.add(recorder.change(change), image);
-  }
-  const { keptEntryCount } = image;
-  if (isWhole && !isForeign && keptEntryCount !== base.entryCount) {
-    throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, base.entryCount);
   }
 }
 
@@ -96,7 +127,7 @@ function reserved(image: SliceImage, { views }: OpenParts): Map<number, number>[
 }
 
 /** What follows a chain. */
-interface Followed {
+export interface Followed {
   readonly image: SliceImage;
   readonly parts: OpenParts;
   readonly recent: RecentChanges;
@@ -117,30 +148,22 @@ export function coverageOf({ runsEpoch, ids }: Pick<Manifest, 'runsEpoch' | 'ids
 /** Parts that are read at once: each may be a few MiB. */
 const READ_AT_ONCE = 16;
 
-/** The bytes of a part, checked; where they are not what was written, they are read a second time: perhaps they came badly only. */
+/** Bytes of a part: the base has those of its own already. */
 async function readPacked(
   { bytes, reference, sliceId }: Base,
-  { pack, offset, byteLength, checksum }: PackedBytes,
+  part: PackedBytes,
   stores: BlobStores,
 ): Promise<Uint8Array> {
-  const end = offset + byteLength;
-  const isSound = (found: Uint8Array) => found.length === byteLength && crc32c(found) === checksum;
-  if (sameBlob(pack, reference)) {
-    const own = bytes.subarray(offset, end);
-    if (isSound(own)) return own;
+  if (sameBlob(part.pack, reference)) {
+    const own = bytes.subarray(part.offset, part.offset + part.byteLength);
+    if (isSound(own, part)) return own;
   }
-  for (let attempt = 1; attempt <= 2; attempt++) {
-    const found = await readBlobRange(stores, sliceId, pack, offset, end);
-    if (isSound(found)) return found;
-  }
-  throw new CorruptStateFault(
-    `the part at byte ${offset} of base ${pack.epoch} of ${sliceId} is not what was written`,
-  );
+  return readPart(sliceId, part, stores);
 }
 
 /** The deltas begin where the oldest part stands, follow each other, and end with the base's own. */
 function assertWhole(
-  { manifest, epoch, sliceId, reference }: Base,
+  { manifest, epoch, sliceId, reference }: Omit<Standing, 'state'>,
   older: readonly ChainChange[],
 ): void {
   const since = chainSince(manifest);

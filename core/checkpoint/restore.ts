@@ -12,7 +12,14 @@ import { ChangeRecorder, RecentChanges } from '../state/recent-changes.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
 import { type Base, decodeBase } from './base.ts';
-import { addBase, coverageOf } from './base-reader.ts';
+import {
+  addBase,
+  addStanding,
+  coverageOf,
+  type Followed,
+  type OlderLinks,
+  type Standing,
+} from './base-reader.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
 import { type ChainChange, type ChainLink, continued, deltasOf, linksAfter } from './chain.ts';
 import { assertLinked, type Delta, decodeDelta } from './delta.ts';
@@ -102,7 +109,7 @@ export async function load(
 }
 
 /** The deltas of a chain, and those before them that they name, back to an epoch. */
-async function deltasSince(
+export async function deltasSince(
   sliceId: string,
   deltas: readonly ChainLink[],
   since: number,
@@ -133,6 +140,30 @@ export async function buildFrom(
   read: (link: ChainLink) => Promise<ChainChange>,
   stores: BlobStores,
 ): Promise<Checkpoint> {
+  return build(plan, base, chain, read, (followed, older) => {
+    return base === null ? undefined : addBase(followed, base, older, stores);
+  });
+}
+
+/** The same without what is in parts. */
+export function buildOverlay(
+  plan: Plan,
+  standing: Standing,
+  chain: readonly ChainLink[],
+  read: (link: ChainLink) => Promise<ChainChange>,
+): Promise<Checkpoint> {
+  return build(plan, standing, chain, read, (followed, older) => {
+    addStanding(followed, standing, older);
+  });
+}
+
+async function build(
+  plan: Plan,
+  base: Omit<Standing, 'state'> | null,
+  chain: readonly ChainLink[],
+  read: (link: ChainLink) => Promise<ChainChange>,
+  begin: (followed: Followed, older: OlderLinks) => Promise<void> | void,
+): Promise<Checkpoint> {
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
   const recent = new RecentChanges();
@@ -147,7 +178,7 @@ export async function buildFrom(
   let after: BlobName | null = null;
   if (base !== null) {
     const isWhole = (links[olderCount]?.after ?? base.epoch) >= base.epoch;
-    await addBase({ image, parts, recent }, base, { older, isWhole }, stores);
+    await begin({ image, parts, recent }, { older, isWhole });
     after = isWhole || older.length === 0 ? deltaOf(base.reference) : nameOf(older.at(-1));
   }
   const baseCursor = image.progress.position;
@@ -165,21 +196,22 @@ function nameOf(change: ChainChange | undefined): BlobName | null {
   return change === undefined ? null : deltaOf(change);
 }
 
-/** Brings a checkpoint forward to `head`. The checkpoint is of no more use if this throws. */
+/** Brings a checkpoint forward to `head`, or builds another one. It is of no more use if this throws. */
 export async function advance(
   checkpoint: Checkpoint,
   known: BlobReference | null,
   head: Head,
   stores: BlobStores,
+  rebuild = restore,
 ): Promise<Checkpoint> {
   const { plan } = checkpoint.image;
-  if (head.delta === null) return restore(plan, head, stores);
+  if (head.delta === null) return rebuild(plan, head, stores);
   if (known !== null && sameBlob(known, head.delta)) return checkpoint;
   const newest = await readDelta(head.sliceId, head.delta, stores);
   // The newest delta may name some that were collected since it was written.
   const kept = deltasOf(newest.predecessors).filter(({ epoch }) => epoch >= head.collectBelow);
   const route = decideRoute(known, head.delta, kept);
-  if (route.kind !== 'deltas') return restore(plan, head, stores);
+  if (route.kind !== 'deltas') return rebuild(plan, head, stores);
   const missing = kept.slice(route.after + 1);
   const { image, parts, recent } = checkpoint;
   let { manifest, baseCursor } = checkpoint;
@@ -235,7 +267,10 @@ async function readLink(
   link: ChainLink,
   stores: BlobStores,
 ): Promise<ChainChange> {
-  const bytes = await readBlob(stores, sliceId, link);
+  return decodeLink(await readBlob(stores, sliceId, link), sliceId, link);
+}
+
+export function decodeLink(bytes: Uint8Array, sliceId: string, link: ChainLink): ChainChange {
   return link.kind === 'merged'
     ? decodeMergedDelta(bytes, sliceId, link)
     : decodeDelta(bytes, sliceId, link);
@@ -250,12 +285,14 @@ export function agreesWith(head: Head, checkpoint: Checkpoint): boolean {
     progress.watermarkMs === head.watermarkMs &&
     progress.recordCount === head.recordCount &&
     totalRecords(progress.counts) === progress.recordCount &&
-    (head.planHash !== checkpoint.image.plan.hash ||
+    (checkpoint.image.isOverlay ||
+      head.planHash !== checkpoint.image.plan.hash ||
       checkpoint.image.openEntryCount === head.entryCount)
   );
 }
 
-function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
+/** Throws where a checkpoint is not what HEAD says of its epoch. */
+export function finish(head: Head, checkpoint: Checkpoint): Checkpoint {
   const { progress } = checkpoint.image;
   const { sliceId, epoch } = head;
   if (!agreesWith(head, checkpoint)) {

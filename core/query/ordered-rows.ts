@@ -23,11 +23,12 @@ import { type FirstRows, viewRow } from './view-row.ts';
 /** The tables that have each of the windows, by start. */
 export type WindowsApart = ReadonlyMap<number, readonly ViewTable[]>;
 
-/** Selected windows that no slice has closed; none where keys are selected, which an index finds. */
+/** Selected windows that no slice has closed; none where keys are selected, which an index finds, or parts have to be read. */
 export function windowsApart(request: ViewRequest, parts: readonly SlicePart[]): WindowsApart {
   const { viewIndex } = request;
   const apart = new Map<number, ViewTable[]>();
-  if (!selectsEveryKey(request)) return apart;
+  if (!selectsEveryKey(request) || parts.some(({ checkpoint }) => checkpoint.image.isOverlay))
+    return apart;
   const images = parts.map(({ checkpoint }) => checkpoint.image);
   const closedMs = Math.max(...images.map(({ progress }) => progress.watermarkMs));
   for (const { tables, windows } of images) {

@@ -4,7 +4,9 @@
  * asks again rather than hold its turn.
  */
 import { MissingBlob } from '../checkpoint/blobs.ts';
+import { packsOf } from '../checkpoint/manifest.ts';
 import { blobKey } from '../checkpoint/names.ts';
+import { PartCache } from '../checkpoint/part-cache.ts';
 import { RunCache } from '../checkpoint/run-cache.ts';
 import type { Plan } from '../definition/plan.ts';
 import { planToJson, viewToJson } from '../definition/plan-json.ts';
@@ -28,7 +30,7 @@ import { ReaderMemory } from './reader-memory.ts';
 import { RowIndexes } from './row-indexes.ts';
 import type { RunReading } from './row-sources.ts';
 import type { SnapshotToken } from './snapshot-token.ts';
-import { type Snapshot, type SnapshotPorts, Snapshots } from './snapshots.ts';
+import { type Seeking, type Snapshot, type SnapshotPorts, Snapshots } from './snapshots.ts';
 import { type PipelineStatus, pipelineStatus, type StatusPorts } from './status.ts';
 import { type ViewAnswer, viewAnswer } from './view-answer.ts';
 import { parseViewRequest, type ViewRequest } from './view-request.ts';
@@ -42,11 +44,12 @@ import {
 
 export interface QueryPorts extends StatusPorts, SnapshotPorts {
   readonly quarantine: QuarantineIndex;
+  readonly seeking?: Seeking;
   /** Of the query that runs: queries run one at a time. */
   readonly pace?: Pace;
 }
 
-/** Times that a snapshot is taken, when runs that it names were collected before they were read; then they are lost. */
+/** Times that a snapshot is taken, when runs or packs that it names were collected before they were read; then they are lost. */
 const ATTEMPTS_MAX = 3;
 
 /** The pipeline file that means what runs, with its defaults spelled out. */
@@ -65,6 +68,7 @@ export class Queries {
   readonly #idleShards: IdleShards;
   readonly #snapshots: Snapshots;
   readonly #runs: RunCache;
+  readonly #parts: PartCache;
   readonly #indexes = new RowIndexes();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -72,8 +76,13 @@ export class Queries {
     this.#plan = plan;
     this.#ports = ports;
     this.#idleShards = new IdleShards(ports);
-    const memory = new ReaderMemory(this.#indexes);
-    this.#snapshots = new Snapshots(plan, ports, this.#idleShards, memory);
+    this.#parts = new PartCache(ports.blobs);
+    this.#snapshots = new Snapshots(plan, ports, {
+      idleShards: this.#idleShards,
+      memory: new ReaderMemory(this.#indexes, this.#parts),
+      parts: this.#parts,
+      ...(ports.seeking === undefined ? {} : { seeking: ports.seeking }),
+    });
     this.#runs = new RunCache(ports.blobs);
   }
 
@@ -143,12 +152,12 @@ export class Queries {
     const nowMs = this.#ports.clock.nowMs();
     if (next !== null) judgeToken(next, request, nowMs);
     for (let attempt = 1; ; attempt++) {
-      const isLost = attempt === 1 ? () => false : await this.#lostRuns(attempt, next);
-      const snapshot = await this.#snapshot(next);
+      const isLost = attempt === 1 ? () => false : await this.#lostBlobs(attempt, next);
+      const snapshot = await this.#snapshot(request);
       await this.#refuseUnknownShards(request, snapshot);
       try {
-        const [runs, indexes] = [this.#runs, this.#indexes];
-        const reading = { runs, isLost, indexes, ...(pace === undefined ? {} : { pace }) };
+        const [runs, parts, indexes] = [this.#runs, this.#parts, this.#indexes];
+        const reading = { runs, parts, isLost, indexes, ...(pace === undefined ? {} : { pace }) };
         const page = await readRows(request, snapshot.parts, reading);
         return viewAnswer(this.#plan, request, snapshot, page, nowMs);
       } catch (fault) {
@@ -170,19 +179,23 @@ export class Queries {
     if (unknown !== undefined) refuseShard(unknown.shardId, [...known].sort());
   }
 
-  /** Which of the runs that are not there are lost: those that HEADs still list, and at last all. */
-  async #lostRuns(attempt: number, next: SnapshotToken | null): Promise<RunReading['isLost']> {
+  /** Which of the runs and packs that are not there are lost: those that HEADs still list, and at last all. */
+  async #lostBlobs(attempt: number, next: SnapshotToken | null): Promise<RunReading['isLost']> {
     if (next === null) return () => attempt >= ATTEMPTS_MAX;
     const listed = new Set<string>();
     for (const { head, checkpoint } of await this.#snapshots.newestSlices()) {
-      for (const run of checkpoint.manifest.runs) listed.add(blobKey(head.sliceId, run));
+      const { runs } = checkpoint.manifest;
+      for (const blob of [...runs, ...packsOf(checkpoint.manifest)]) {
+        listed.add(blobKey(head.sliceId, blob));
+      }
     }
-    return (sliceId, run) => listed.has(blobKey(sliceId, run));
+    return (sliceId, blob) => listed.has(blobKey(sliceId, blob));
   }
 
-  async #snapshot(next: SnapshotToken | null): Promise<Snapshot> {
-    if (next === null) return this.#snapshots.newest();
-    const pinned = await this.#snapshots.pinned(next);
+  async #snapshot(request: ViewRequest): Promise<Snapshot> {
+    const { next, order } = request;
+    if (next === null) return this.#snapshots.newest(request);
+    const pinned = await this.#snapshots.pinned(next, order !== null);
     if (pinned === null) throw notKept();
     return pinned;
   }

@@ -1,7 +1,8 @@
 /**
- * What a reader keeps from question to question, over all slices: warm images, images of a `next`, and their indexes. Bounded in
- * bytes: the least recently used goes. What the present question reads stays, however large.
+ * What a reader keeps from question to question, over all slices: warm images, images of a `next`, their indexes, and parts.
+ * Bounded in bytes: the least recently used goes. What the present question reads stays, however large.
  */
+import type { PartCache } from '../checkpoint/part-cache.ts';
 import type { Checkpoint } from '../checkpoint/restore.ts';
 import { READER_BYTES_MAX } from '../limits.ts';
 import type { RowIndexes } from './row-indexes.ts';
@@ -14,12 +15,18 @@ interface Kept {
 
 export class ReaderMemory {
   readonly #indexes: Pick<RowIndexes, 'heapBytes'>;
+  readonly #parts: Pick<PartCache, 'heapBytes'>;
   readonly #bytesMax: number;
   /** By name, the least recently used first. */
   readonly #kept = new Map<string, Kept>();
 
-  constructor(indexes: Pick<RowIndexes, 'heapBytes'>, bytesMax = READER_BYTES_MAX) {
+  constructor(
+    indexes: Pick<RowIndexes, 'heapBytes'>,
+    parts: Pick<PartCache, 'heapBytes'>,
+    bytesMax = READER_BYTES_MAX,
+  ) {
     this.#indexes = indexes;
+    this.#parts = parts;
     this.#bytesMax = bytesMax;
   }
 
@@ -34,7 +41,8 @@ export class ReaderMemory {
 
   /** Drops what is too much, but for what was used last, under so many names. */
   settle(inUse: number): void {
-    let bytes = 0;
+    // It has a bound of its own.
+    let bytes = this.#parts.heapBytes;
     for (const [index, [name, kept]] of [...this.#kept].reverse().entries()) {
       bytes += kept.imageBytes + this.#indexes.heapBytes(kept.checkpoint.image);
       if (index < inUse || bytes <= this.#bytesMax) continue;

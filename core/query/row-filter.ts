@@ -66,6 +66,14 @@ export function keyRanges({ key, prefix }: Selection, after: Uint8Array | null):
   return ranges;
 }
 
+/** True if all keys in `keyRanges` are selected, or nearly all: a page of them is what it shows. */
+export function isRange({ key, prefix }: Selection): boolean {
+  const free = key.indexOf(undefined);
+  const isNumber =
+    prefix !== null && prefix.text !== '' && !prefix.textOnly && NUMBER_BEGIN.test(prefix.text);
+  return free < 0 || (!isNumber && key.slice(free).every((wanted) => wanted === undefined));
+}
+
 /** Each choice of one wanted value a field, in the order of encoded keys. */
 function choicesOf(key: Selection['key']): GroupValue[][] {
   let choices: GroupValue[][] = [[]];

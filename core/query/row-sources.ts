@@ -5,6 +5,8 @@
 import { assert } from '../assert.ts';
 import { MissingBlob } from '../checkpoint/blobs.ts';
 import type { RunReference } from '../checkpoint/manifest.ts';
+import type { BlobReference } from '../checkpoint/names.ts';
+import type { PartCache } from '../checkpoint/part-cache.ts';
 import type { Checkpoint } from '../checkpoint/restore.ts';
 import type { RunCache } from '../checkpoint/run-cache.ts';
 import { CorruptStateFault } from '../faults.ts';
@@ -14,8 +16,9 @@ import { encodeGroupKey } from '../state/group-key.ts';
 import { SortedKeys } from '../state/sorted-keys.ts';
 import type { ViewLife } from '../state/view-life.ts';
 import type { ViewTable } from '../state/view-table.ts';
-import type { DamagedRun } from './damaged-runs.ts';
+import type { DamagedPart, DamagedRun } from './damaged-runs.ts';
 import { ENTRIES_BETWEEN_PAUSES, NO_PAUSES, type Pace } from './pace.ts';
+import { PartSources } from './part-sources.ts';
 import {
   EntryCursor,
   type RowBefore,
@@ -43,18 +46,20 @@ export interface SlicePart {
   readonly checkpoint: Checkpoint;
 }
 
-/** How runs are read: what cannot be is left out and named, or thrown. */
+/** How runs and parts are read: what cannot be is left out and named, or thrown. */
 export interface RunReading {
   readonly runs: RunCache;
-  /** Of a run that is not there: false if it may have been collected, so that the caller takes a newer snapshot. */
-  readonly isLost: (sliceId: string, run: RunReference) => boolean;
+  /** Of parts; not needed where no image is an overlay. */
+  readonly parts?: PartCache;
+  /** Of a run or pack that is not there: false if it may have been collected, so that the caller takes a newer snapshot. */
+  readonly isLost: (sliceId: string, blob: BlobReference) => boolean;
   readonly pace?: Pace;
   /** Of the images of the slices; without it they are sorted for this question only. */
   readonly indexes?: RowIndexes;
 }
 
 /** Windows by their start. */
-type WindowSet = Pick<ReadonlySet<number>, 'has'>;
+type WindowSet = Pick<ReadonlySet<number>, 'has' | 'size'>;
 
 /** Open entries and closing ones. */
 interface TableEntries {
@@ -76,13 +81,14 @@ interface OpenedRun {
 const INDEXED_SHARE = 8;
 
 export class RowSources {
-  /** Runs that could not be read whole, as far as they were read. */
-  readonly damaged: DamagedRun[] = [];
+  /** Runs and parts that could not be read whole, as far as they were read. */
+  readonly damaged: (DamagedRun | DamagedPart)[] = [];
   readonly #request: ViewRequest;
   readonly #reading: RunReading;
   readonly #tables: readonly TableEntries[];
   readonly #late: readonly (readonly ClosedEntry[])[];
   readonly #runs: readonly OpenedRun[];
+  readonly #parts: PartSources | null;
   readonly #unreadable = new Set<RunReference>();
   readonly #apart: WindowSet;
   #scans: RunScan[] = [];
@@ -100,6 +106,7 @@ export class RowSources {
     this.#apart = apart;
     this.#tables = tables;
     this.#late = late;
+    this.#parts = this.#partSources(parts);
     this.#runs = parts.flatMap(({ pinned, checkpoint }) => {
       const life = checkpoint.image.lives[request.viewIndex] ?? null;
       if (life === null) return [];
@@ -160,7 +167,20 @@ export class RowSources {
         return new EntryCursor([], 0, 0, selects, () => scan.next());
       });
     const found = await Promise.all(runs.map((cursor) => cursor.load()));
-    return [...cursors, ...runs.filter((_, index) => found[index])];
+    const inParts = (await this.#parts?.cursors({ from, to }, before)) ?? [];
+    return [...cursors, ...inParts, ...runs.filter((_, index) => found[index])];
+  }
+
+  #partSources(parts: readonly SlicePart[]): PartSources | null {
+    const overlays = parts.filter(({ checkpoint }) => checkpoint.image.isOverlay);
+    if (overlays.length === 0) return null;
+    const { parts: cache, isLost } = this.#reading;
+    assert(cache !== undefined && this.#apart.size === 0, 'parts-are-read-by-key');
+    return new PartSources(
+      this.#request,
+      overlays.map(({ pinned, checkpoint }) => ({ sliceId: pinned.sliceId, checkpoint })),
+      { cache, isLost, onDamage: (part) => this.damaged.push(part), pace: this.pace },
+    );
   }
 
   /** Visits the rows that the request selects, behind a row, in the order of keys, until `visit` returns false. */

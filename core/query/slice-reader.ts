@@ -1,11 +1,13 @@
 /**
- * A reader's warm image of one slice: it follows HEAD by deltas, or restores. The image is at exactly one epoch, and moves
- * with the next `follow`: callers use it before that.
+ * A reader's warm image of one slice: it follows HEAD by deltas, or begins anew as an overlay, which `complete` makes whole. The
+ * image is at exactly one epoch, and moves with the next call: callers use it before that.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { type Head, parseHead } from '../checkpoint/head.ts';
+import type { Manifest } from '../checkpoint/manifest.ts';
 import type { BlobReference } from '../checkpoint/names.ts';
-import { advance, type Checkpoint, restore } from '../checkpoint/restore.ts';
+import { completeOverlay, restoreOverlay } from '../checkpoint/overlay.ts';
+import { advance, type Checkpoint, finish } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore } from '../ports.ts';
@@ -23,6 +25,8 @@ export class SliceReader {
   readonly #heads: CheckpointStore;
   readonly #blobs: BlobStores;
   #snapshot: SliceSnapshot | null = null;
+  /** Lists parts that cannot be read: the image stays an overlay until there is another one. */
+  #damaged: Manifest | null = null;
 
   constructor(plan: Plan, heads: CheckpointStore, blobs: BlobStores) {
     this.#plan = plan;
@@ -48,9 +52,37 @@ export class SliceReader {
         const mayBeTheImage = fault instanceof CorruptStateFault && known !== null;
         if (attempt === ATTEMPTS_MAX || !(mayHaveMoved || mayBeTheImage)) throw fault;
         const newest = await this.#readHead(wanted.sliceId);
-        // Restored from scratch, and HEAD still says the same: it is gone for good.
+        // Built from scratch, and HEAD still says the same: it is gone for good.
         if (known === null && newest.revision === wanted.revision) throw fault;
         wanted = newest;
+      }
+    }
+  }
+
+  /**
+   * The same with a whole image. Where parts cannot be read it stays an overlay: what is asked of it then says which rows are
+   * missing.
+   */
+  async complete(head: Head): Promise<SliceSnapshot> {
+    let followed = await this.follow(head);
+    for (let attempt = 1; ; attempt++) {
+      const { head: reached, checkpoint } = followed;
+      if (!checkpoint.image.isOverlay || this.#damaged === checkpoint.manifest) return followed;
+      try {
+        const whole = await completeOverlay(reached.sliceId, checkpoint, this.#blobs);
+        this.#snapshot = null;
+        this.#snapshot = { head: reached, checkpoint: finish(reached, whole) };
+        return this.#snapshot;
+      } catch (fault) {
+        // What does not add up with all of its parts is no damage of one.
+        if (this.#snapshot === null || !(fault instanceof CorruptStateFault)) throw fault;
+        const mayHaveMoved = fault instanceof MissingBlob && attempt < ATTEMPTS_MAX;
+        const newest = mayHaveMoved ? await this.#readHead(reached.sliceId) : reached;
+        if (newest.revision === reached.revision) {
+          this.#damaged = checkpoint.manifest;
+          return followed;
+        }
+        followed = await this.follow(newest);
       }
     }
   }
@@ -63,8 +95,8 @@ export class SliceReader {
   }
 
   #reach(head: Head, known: SliceSnapshot | null): Promise<Checkpoint> {
-    if (known === null) return restore(this.#plan, head, this.#blobs);
-    return advance(known.checkpoint, known.head.delta, head, this.#blobs);
+    if (known === null) return restoreOverlay(this.#plan, head, this.#blobs);
+    return advance(known.checkpoint, known.head.delta, head, this.#blobs, restoreOverlay);
   }
 
   async #readHead(sliceId: string): Promise<Head> {

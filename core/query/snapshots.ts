@@ -2,14 +2,20 @@
  * Snapshots of a pipeline: one epoch of each slice. The newest is read from warm images; one that a `next` pins, too where
  * a warm image is still there, and otherwise from the store, which keeps it for longer than a `next` is good for.
  *
+ * A question for a few rows takes overlays, and seeks into parts for the rest; only what goes through most of a slice has its
+ * image made whole.
+ *
  * Warm images move with the next call, or go: a snapshot is used up before that.
  */
 import { type BlobStores, MissingBlob } from '../checkpoint/blobs.ts';
 import { findEpoch } from '../checkpoint/epoch-lookup.ts';
 import { type Head, parseHead } from '../checkpoint/head.ts';
 import type { BlobName, BlobReference } from '../checkpoint/names.ts';
-import { type Checkpoint, emptyCheckpoint, load } from '../checkpoint/restore.ts';
+import { completeOverlay, loadOverlay } from '../checkpoint/overlay.ts';
+import { PartCache } from '../checkpoint/part-cache.ts';
+import { type Checkpoint, emptyCheckpoint } from '../checkpoint/restore.ts';
 import type { Plan } from '../definition/plan.ts';
+import { CorruptStateFault } from '../faults.ts';
 import type { CheckpointStore } from '../ports.ts';
 import {
   NOTHING_FOLDED,
@@ -23,6 +29,7 @@ import { type IdleShardPorts, IdleShards } from './idle-shards.ts';
 import { ReaderMemory } from './reader-memory.ts';
 import { RowIndexes } from './row-indexes.ts';
 import type { SlicePart } from './row-sources.ts';
+import { decideSeek, seekFacts } from './seek-decision.ts';
 import { SliceReader, type SliceSnapshot } from './slice-reader.ts';
 import {
   fingerprintOf,
@@ -31,6 +38,7 @@ import {
   type PinnedSlice,
   type SnapshotToken,
 } from './snapshot-token.ts';
+import type { ViewRequest } from './view-request.ts';
 
 export interface SnapshotPart extends SlicePart {
   readonly pinned: PinnedSlice;
@@ -55,6 +63,17 @@ export interface SnapshotPorts extends IdleShardPorts {
   readonly blobs: BlobStores;
 }
 
+/** How it is decided whether a question seeks in a slice's parts: a simulation has small states, and always does. */
+export type Seeking = 'by-bytes' | 'always';
+
+/** What a reader has beside the ports. */
+export interface SnapshotMeans {
+  readonly idleShards: IdleShards;
+  readonly memory: ReaderMemory;
+  readonly parts: PartCache;
+  readonly seeking: Seeking;
+}
+
 /** Slices of a `next` that are loaded at once. */
 const LOADED_AT_ONCE = 8;
 
@@ -66,29 +85,32 @@ export class Snapshots {
   readonly #pinned = new Map<string, PinnedImage>();
   readonly #idleShards: IdleShards;
   readonly #memory: ReaderMemory;
+  readonly #parts: PartCache;
+  readonly #seeking: Seeking;
 
-  constructor(
-    plan: Plan,
-    ports: SnapshotPorts,
-    idleShards = new IdleShards(ports),
-    memory = new ReaderMemory(new RowIndexes()),
-  ) {
+  constructor(plan: Plan, ports: SnapshotPorts, means: Partial<SnapshotMeans> = {}) {
     this.#plan = plan;
     this.#ports = ports;
-    this.#idleShards = idleShards;
-    this.#memory = memory;
+    this.#idleShards = means.idleShards ?? new IdleShards(ports);
+    this.#parts = means.parts ?? new PartCache(ports.blobs);
+    this.#memory = means.memory ?? new ReaderMemory(new RowIndexes(), this.#parts);
+    this.#seeking = means.seeking ?? 'by-bytes';
   }
 
-  /** Every slice as its HEAD says. */
+  /** Every slice as its HEAD says, but for what is in parts. */
   async newestSlices(): Promise<SliceSnapshot[]> {
-    return this.#follow(await this.#readHeads());
+    return this.#settled(await this.#follow(await this.#readHeads()));
   }
 
-  async newest(): Promise<Snapshot> {
+  /** For a question; without one, whole. */
+  async newest(request: ViewRequest | null = null): Promise<Snapshot> {
     const heads = await this.#readHeads();
     // After the HEADs: a shard that came meanwhile has no slice here, and is asked whether it has records.
     const listing = await this.#idleShards.list();
-    const slices = await this.#follow(heads);
+    const followed = await this.#follow(heads);
+    const slices = this.#settled(
+      await Promise.all(followed.map((slice) => this.#completed(slice, request))),
+    );
     const folded = slices.map(({ head, checkpoint }) => {
       return { shardId: head.shardId, recordCount: checkpoint.image.progress.recordCount };
     });
@@ -108,8 +130,27 @@ export class Snapshots {
     return snapshotOf([...opened, ...others], listing.shardIds !== null, fault);
   }
 
-  async #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
-    const slices = await Promise.all(heads.map((head) => this.#reader(head.sliceId).follow(head)));
+  #follow(heads: readonly Head[]): Promise<SliceSnapshot[]> {
+    return Promise.all(heads.map((head) => this.#reader(head.sliceId).follow(head)));
+  }
+
+  /** With a whole image, unless the question seeks in it. */
+  async #completed(slice: SliceSnapshot, request: ViewRequest | null): Promise<SliceSnapshot> {
+    const { head, checkpoint } = slice;
+    const { sliceId } = head;
+    if (!checkpoint.image.isOverlay) return slice;
+    if (request !== null && this.#seeks(request, sliceId, checkpoint)) return slice;
+    const completed = await this.#reader(sliceId).complete(head);
+    if (!completed.checkpoint.image.isOverlay) this.#parts.forgetReads(sliceId);
+    return completed;
+  }
+
+  #seeks(request: ViewRequest, sliceId: string, checkpoint: Checkpoint): boolean {
+    if (this.#seeking === 'always') return true;
+    return decideSeek(seekFacts(request, sliceId, checkpoint, this.#parts));
+  }
+
+  #settled(slices: SliceSnapshot[]): SliceSnapshot[] {
     for (const { head, checkpoint } of slices) this.#useWarm(head.sliceId, checkpoint);
     this.#memory.settle(slices.length);
     return slices;
@@ -128,13 +169,18 @@ export class Snapshots {
     return { shardId, pinned, checkpoint: emptyCheckpoint(this.#plan), delta: null };
   }
 
-  /** What a token names; null if it is not there, or no longer. */
-  async pinned({ slices, fingerprint, isListed }: SnapshotToken): Promise<Snapshot | null> {
+  /** What a token names; null if it is not there, or no longer. `isOrdered`: all rows are wanted, for each page. */
+  async pinned(
+    { slices, fingerprint, isListed }: SnapshotToken,
+    isOrdered = false,
+  ): Promise<Snapshot | null> {
     const heads = new Map((await this.#readHeads()).map((head) => [head.sliceId, head]));
     const parts: LoadedPart[] = [];
     for (let at = 0; at < slices.length; at += LOADED_AT_ONCE) {
       const some = slices.slice(at, at + LOADED_AT_ONCE);
-      for (const part of await Promise.all(some.map((each) => this.#pinnedPart(each, heads)))) {
+      for (const part of await Promise.all(
+        some.map((each) => this.#pinnedPart(each, heads, isOrdered)),
+      )) {
         if (part === null) return null;
         parts.push(part);
       }
@@ -147,6 +193,7 @@ export class Snapshots {
   async #pinnedPart(
     pinned: PinnedSlice,
     heads: ReadonlyMap<string, Head>,
+    isOrdered: boolean,
   ): Promise<LoadedPart | null> {
     const { sliceId, epoch } = pinned;
     const head = heads.get(sliceId);
@@ -160,8 +207,9 @@ export class Snapshots {
       return { shardId, pinned, ...warm };
     }
     const key = `${sliceId}@${epoch}-${pinned.nonceByte}`;
-    const image = this.#pinned.get(key) ?? (await this.#load(head, epoch, isMeant));
-    if (image === null) return null;
+    const overlay = this.#pinned.get(key) ?? (await this.#load(head, epoch, isMeant));
+    if (overlay === null) return null;
+    const image = isOrdered ? await this.#completedPinned(sliceId, overlay) : overlay;
     this.#pinned.set(key, image);
     this.#memory.use(key, image.checkpoint, () => this.#pinned.delete(key));
     return { shardId, pinned, ...image };
@@ -176,9 +224,22 @@ export class Snapshots {
     try {
       const found = await findEpoch(head, epoch, isMeant, blobs);
       if (found === null || found.delta === null) return null;
-      return { delta: found.delta, checkpoint: await load(this.#plan, found, blobs) };
+      return { delta: found.delta, checkpoint: await loadOverlay(this.#plan, found, blobs) };
     } catch (fault) {
       if (fault instanceof MissingBlob) return null;
+      throw fault;
+    }
+  }
+
+  /** An overlay where parts cannot be read: the rows say which are missing. */
+  async #completedPinned(sliceId: string, overlay: PinnedImage): Promise<PinnedImage> {
+    const { checkpoint } = overlay;
+    if (!checkpoint.image.isOverlay || this.#seeking === 'always') return overlay;
+    try {
+      const whole = await completeOverlay(sliceId, checkpoint, this.#ports.blobs);
+      return { ...overlay, checkpoint: whole };
+    } catch (fault) {
+      if (fault instanceof CorruptStateFault) return overlay;
       throw fault;
     }
   }

@@ -11,7 +11,7 @@ import type { WindowAssigner } from '../time/window.ts';
 import { Zone } from '../time/zone.ts';
 import { zonedIsoTime } from '../time/zoned-time.ts';
 import { closedBefore, type IncompleteReason, incompleteReasons } from './completeness.ts';
-import type { DamagedRun } from './damaged-runs.ts';
+import { type DamagedRows, damagedRows } from './damaged-rows.ts';
 import { refuse } from './query-problem.ts';
 import { encodeSnapshotToken, type RowPosition } from './snapshot-token.ts';
 import type { Snapshot } from './snapshots.ts';
@@ -73,7 +73,7 @@ export interface ViewAnswer {
   readonly wholeSince?: Readonly<Record<string, string | null>>;
   readonly gaps: readonly never[];
   /** Results that cannot be read: the rows lack what they hold. */
-  readonly damaged?: readonly DamagedRun[];
+  readonly damaged?: readonly DamagedRows[];
   /** False if a record of `after` is not in yet. There only if the question had `after`. */
   readonly reached?: boolean;
   readonly rows: readonly AnswerRow[];
@@ -133,7 +133,7 @@ export function viewAnswer(
           ),
         }),
     gaps: [],
-    ...(isDamaged ? { damaged: page.damaged } : {}),
+    ...(isDamaged ? { damaged: page.damaged.map((each) => damagedRows(request, each, zone)) } : {}),
     ...(request.after.length === 0 ? {} : { reached: isReached }),
     rows,
     next: hasMore && last !== undefined ? nextToken(request, snapshot, last, nowMs) : null,

@@ -1,12 +1,13 @@
 /**
  * The rows of a view at one snapshot: what each slice holds of a group is a partial, and readers always merge. Open entries
- * come from the images, closed ones from the images too (those that no run holds) and from runs.
+ * come from the images, and from parts where an image is an overlay; closed ones from the images too (those that no run holds) and
+ * from runs.
  *
  * All sources are sorted by key and window, and merged as they are read. In that order a page is a search in each source and
  * what it shows. In the order of a value all rows pass by, and those that may be shown are kept: memory does not grow with the
  * number of rows.
  */
-import type { DamagedRun } from './damaged-runs.ts';
+import type { DamagedPart, DamagedRun } from './damaged-runs.ts';
 import { FoldedRow } from './folded-row.ts';
 import { rowsByValue, windowsApart } from './ordered-rows.ts';
 import { RowSources, type RunReading, type SlicePart } from './row-sources.ts';
@@ -14,8 +15,8 @@ import type { ViewRequest } from './view-request.ts';
 import { type FirstRows, type ViewRow, viewRow } from './view-row.ts';
 
 export interface RowPage extends FirstRows {
-  /** Runs that could not be read. */
-  readonly damaged: readonly DamagedRun[];
+  /** Runs and parts that could not be read. */
+  readonly damaged: readonly (DamagedRun | DamagedPart)[];
 }
 
 /** The first `limit` rows, after those that `next` has had. */

@@ -44,7 +44,7 @@ const NO_ROOM: RoomByWindow = new Map();
 
 /**
  * Adds a part's entries to an image that has none of its range, which begins at `from` (null: anywhere); how many entries its
- * bytes have, those before the range too.
+ * bytes have, those before the range too. What an overlay has of the range is newer, and stays.
  */
 export function addPart(
   image: SliceImage,
@@ -62,7 +62,9 @@ export function addPart(
     decodeWindow(reader, (windowStartMs, key, ahead) => {
       entryCount++;
       const isIn =
-        target !== null && (from === null || compareBound(from, windowStartMs, key) <= 0);
+        target !== null &&
+        (from === null || compareBound(from, windowStartMs, key) <= 0) &&
+        !(image.isOverlay && target.table.find(windowStartMs, key) >= 0);
       if (!isIn) ahead.bytes();
       else {
         putOpen(target.table, windowStartMs, key, ahead, target.layout.columns);
@@ -115,7 +117,7 @@ export function addOlderChange(
         ahead.bytes();
       } else if (covered.hasEntry(view, windowStartMs, key)) {
         ahead.bytes();
-        if (table.find(windowStartMs, key) < 0) {
+        if (!image.isOverlay && table.find(windowStartMs, key) < 0) {
           throw new CorruptStateFault(
             `a part of view '${table.view.name}' lacks an entry that a delta before it has`,
           );

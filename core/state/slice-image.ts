@@ -13,13 +13,8 @@ import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { columnId, matchViews } from '../definition/view-match.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { WindowAssigner } from '../time/window.ts';
-import {
-  type ChangeObserver,
-  type ChangeTail,
-  decodeTails,
-  NOTHING_COVERED,
-  type TailCoverage,
-} from './change-tail.ts';
+import { type ChangeOrigin, OWN_PLAN, standingOnly } from './change-origin.ts';
+import { type ChangeObserver, decodeTails, NOTHING_COVERED } from './change-tail.ts';
 import { type ClosedEntry, closedBytesOf } from './closed-entries.ts';
 import { Relayout, type StoredLayout, storedLayout } from './column-layout.ts';
 import { DedupeIds, ID_BYTES } from './dedupe-ids.ts';
@@ -59,18 +54,6 @@ import {
 } from './view-life.ts';
 import { ViewTable } from './view-table.ts';
 
-/** Which plan and epoch a change is of. */
-interface ChangeOrigin {
-  /** Another plan than the image's. */
-  readonly foreign: boolean;
-  readonly epoch: number;
-  /** Of a merged change: what follows it, each by itself. */
-  readonly tails?: readonly ChangeTail[];
-  readonly covered?: TailCoverage;
-}
-
-const OWN_PLAN: ChangeOrigin = { foreign: false, epoch: 0 };
-
 /** Where the entries of a stored view go. */
 interface StoredTarget {
   readonly view: number;
@@ -93,6 +76,8 @@ export class SliceImage {
   /** What the ids are kept by: that of the plan, or of what was stored last by another one. */
   dedupe: DedupeLife | null;
   progress: FoldProgress;
+  /** Entries that only parts have are not in the image. What it has is newer than what they have. */
+  isOverlay = false;
 
   #lateBytes = 0;
   /** It held nothing before the change that is applied now: whatever lives that one names may begin here. */
@@ -174,7 +159,8 @@ export class SliceImage {
           const table = this.tables[view] as ViewTable;
           // What is merged may say it of epochs that the image knows of already.
           const wasClosing = this.#endOf(view, windowStartMs) <= watermarkBeforeMs;
-          if (wasClosing && tails.length === 0 && table.find(windowStartMs, key) < 0) {
+          const mayBeElsewhere = tails.length > 0 || this.isOverlay;
+          if (wasClosing && !mayBeElsewhere && table.find(windowStartMs, key) < 0) {
             throw new CorruptStateFault(
               `epoch ${origin.epoch} adds an entry of '${table.view.name}' to a window that had closed before it`,
             );
@@ -191,7 +177,8 @@ export class SliceImage {
       quarantined: (record) => quarantined.push({ ...record, data: record.data.slice() }),
       tail: (bytes) => observer?.noteTail(origin.epoch, bytes),
     };
-    decodeChange(reader, visitor);
+    if (origin.begins === true) this.isOverlay = true;
+    decodeChange(reader, origin.begins === true ? standingOnly(visitor) : visitor);
     decodeTails(tails, targets.length, covered, visitor);
     for (const { epoch, bytes } of tails) observer?.noteTail(epoch, bytes);
     this.dedupeIds.sweep(this.expiredMs);

@@ -93,6 +93,27 @@ describe('what must be known about the rows', () => {
       'stored results cannot be read, so the rows lack what they hold: epoch 7 of slice-1',
       'a slice is being recovered, and the rows lack records until it has caught up',
     ]);
+    const place = (minute: number, key: string) => ({
+      window: `2026-11-30T10:0${minute}:00.000Z`,
+      key: { key },
+    });
+    const ranges = [
+      { from: null, to: null },
+      { from: null, to: place(1, 'LAX') },
+      { from: place(1, 'LAX'), to: place(2, '7') },
+      { from: { window: null, key: { key: 'LAX' } }, to: null },
+    ];
+    const parts = ranges.map((range) => ({ slice: 'slice-1', epoch: 7, ...range }));
+    for (const [index, text] of [
+      'all that has not closed',
+      'by window and key, rows from the first to before 2026-11-30T10:01:00Z LAX',
+      'by window and key, rows from 2026-11-30T10:01:00Z LAX to before 2026-11-30T10:02:00Z "7"',
+      'by window and key, rows from LAX on',
+    ].entries()) {
+      const [note] = notesOf({ ...WINDOWED, damaged: [parts[index]!] });
+      expect(note).toMatch(/: epoch 7 of slice-1 \(.*\)$/);
+      expect(note).toContain(`(${text})`);
+    }
     const exempt = ['slice-2'];
     expect(notesOf({ ...WINDOWED, exempt })).toEqual([
       'no record yet: slice-2: the first one there may be of any window',

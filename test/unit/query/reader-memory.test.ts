@@ -16,7 +16,11 @@ function memoryOf(bytesMax: number): {
   use(name: string, bytes: number): void;
   dropped: string[];
 } {
-  const memory = new ReaderMemory({ heapBytes: (image) => image.heapBytes() }, bytesMax);
+  const memory = new ReaderMemory(
+    { heapBytes: (image) => image.heapBytes() },
+    { heapBytes: 0 },
+    bytesMax,
+  );
   const dropped: string[] = [];
   const use = (name: string, bytes: number) =>
     memory.use(name, checkpointOf(bytes), () => dropped.push(name));
@@ -63,8 +67,8 @@ describe('the memory of a reader', () => {
         },
       });
     const ports = { ...world.ports, blobs: { objects: counted(objects), items: counted(items) } };
-    const memory = new ReaderMemory(new RowIndexes(), 1);
-    const snapshots = new Snapshots(plan, ports, undefined, memory);
+    const memory = new ReaderMemory(new RowIndexes(), { heapBytes: 0 }, 1);
+    const snapshots = new Snapshots(plan, ports, { memory });
     const first = await snapshots.newest();
     await snapshots.newest();
     expect(reads).toBe(2);

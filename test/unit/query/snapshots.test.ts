@@ -290,7 +290,7 @@ describe('a reader', () => {
     }
   });
 
-  it.each(['read', 'readRange'])(
+  it.each(['read of items', 'readRange of objects'])(
     'looks at HEAD again when retention was faster than its %s',
     async (call) => {
       const world = new QueryWorld({ retentionGraceMs: 1_000 });
@@ -306,8 +306,9 @@ describe('a reader', () => {
           for (const shard of [0, 1]) await push(world, shard, round);
         }
       };
-      const objects = disturbed<ObjectStore>(world.blobs.objects, call, outrun);
-      const queries = world.newQueries({ blobs: { ...world.blobs, objects } });
+      const [name, place] = call.split(' of ') as [string, 'items' | 'objects'];
+      const store = disturbed<BlobStore>(world.blobs[place], name, outrun);
+      const queries = world.newQueries({ blobs: { ...world.blobs, [place]: store } });
       const held = new Map([
         [0, 54],
         [1, 54],
@@ -388,7 +389,7 @@ describe('a reader', () => {
     expect(closedOf(restored.image).flat().length).toBeGreaterThan(0);
   });
 
-  it('says that a checkpoint is corrupt, uses none of it, and goes on once it is mended', async () => {
+  it('says that deltas are corrupt and answers nothing, says that parts are and answers the rest, and goes on once they are mended', async () => {
     const world = await worldOfRounds(4);
     const flip = (bytes: Uint8Array | null) => {
       if (bytes === null || bytes.length < 20) return bytes;
@@ -406,26 +407,42 @@ describe('a reader', () => {
         },
       });
     const { items, objects } = world.blobs;
-    for (const blobs of [
-      { items, objects: broken(objects) },
-      { items: broken(items), objects },
-    ]) {
-      isBroken = true;
-      const queries = world.newQueries({ blobs });
-      const problem = await problemOf(queries, 'by_route');
-      expect(problem).toMatchObject({ status: 500, code: 'corrupt-state' });
-      isBroken = false;
-      const { rows } = await answerOf(queries, 'by_route', { limit: '10000' });
+    const ofDeltas = world.newQueries({ blobs: { items: broken(items), objects } });
+    const problem = await problemOf(ofDeltas, 'by_route');
+    expect(problem).toMatchObject({ status: 500, code: 'corrupt-state' });
+    const ofParts = world.newQueries({ blobs: { items, objects: broken(objects) } });
+    for (const asked of [{ limit: '10000' }, { order: '-total' }]) {
+      const partly = await answerOf(ofParts, 'by_route', asked);
+      expect(partly.incomplete).toContain('damaged');
+      // The checkpoint was written with epoch 3.
+      expect(partly.damaged).toContainEqual({
+        slice: 'slice-000000000000',
+        epoch: 3,
+        from: null,
+        to: null,
+      });
+    }
+    isBroken = false;
+    for (const queries of [ofDeltas, ofParts]) {
+      const { rows, damaged } = await answerOf(queries, 'by_route', { limit: '10000' });
       expect(rows.map(plainRow)).toEqual(groupedRows('by_route', world.flights()));
+      expect(damaged).toBeUndefined();
     }
   });
 
-  it('says that a blob is gone for good rather than try forever', async () => {
+  it('says which rows are gone for good with a blob rather than try forever', async () => {
     const world = await worldOfRounds(3);
-    const { base } = await world.head(0);
-    const keys = (await world.blobs.objects.list('', null, 1_000)).map(({ key }) => key);
-    await world.blobs.objects.delete(keys.filter((key) => key.includes(base?.nonce ?? '?')));
-    expect(await problemOf(world.queries, 'by_origin')).toMatchObject({
+    const { base, delta } = await world.head(0);
+    const { objects, items } = world.blobs;
+    const keys = (await objects.list('', null, 1_000)).map(({ key }) => key);
+    const before = await answerOf(world.newQueries(), 'by_origin');
+    await objects.delete(keys.filter((key) => key.includes(base?.nonce ?? '?')));
+    const after = await answerOf(world.queries, 'by_origin');
+    const lost = { slice: 'slice-000000000000', epoch: base?.epoch, from: null, to: null };
+    expect(after).toMatchObject({ damaged: [lost], incomplete: ['no-windows', 'damaged'] });
+    expect(after.rows).not.toEqual(before.rows);
+    await items.delete([blobKey('slice-000000000000', delta as BlobReference)]);
+    expect(await problemOf(world.newQueries(), 'by_origin')).toMatchObject({
       status: 500,
       code: 'corrupt-state',
       detail: expect.stringContaining('is not there'),
