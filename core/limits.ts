@@ -59,7 +59,7 @@ export const PART_BYTES_MIN_TO_REWRITE = 384 * KIB;
 /** Parts of dedupe ids that are less than half as large as a part may be: of more of them, neighbours are merged. */
 export const ID_PARTS_MAX = 48;
 /** Closing entries that one base drains into its run: more only where so many wait that draining would not keep up. As many are a reason for a base. */
-export const DRAIN_BYTES_MIN = 2 * MIB;
+export const DRAIN_BYTES_MIN = 512 * KIB;
 /** Records that one committed chunk of a replay folds. */
 export const REPLAY_CHUNK_RECORDS = 10_000;
 /** Times an invocation tries to write HEAD before it gives the batch back. */
