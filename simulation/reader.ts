@@ -8,6 +8,7 @@ import type { CheckpointStore, HeadItem } from '../core/ports.ts';
 import { comparePositions, type Position } from '../core/position.ts';
 import type { QuarantineList } from '../core/query/quarantine-list.ts';
 import { Queries } from '../core/query/queries.ts';
+import type { Seeking } from '../core/query/snapshots.ts';
 import type { PipelineStatus } from '../core/query/status.ts';
 import type { ViewAnswer } from '../core/query/view-answer.ts';
 import { totalRecords } from '../core/state/counters.ts';
@@ -51,6 +52,7 @@ export class Reader {
   readonly #deps: ReaderDeps;
   readonly #connection: Connection;
   readonly #ports: TaskPorts;
+  readonly #seeking: Seeking;
   #plan: Plan;
   #ask: QueryHandler;
   /** HEADs that came while the question at hand was asked. */
@@ -71,14 +73,21 @@ export class Reader {
     this.#connection = connection;
     this.#ports = { ...ports, heads: this.#observed(ports.heads) };
     this.#plan = deps.activePlan();
-    this.#ask = createQueryHandler(new Queries(this.#plan, this.#ports));
+    // States are small: by bytes, hardly any question would seek.
+    this.#seeking = deps.random.fork('seeking').chance(0.5) ? 'always' : 'never';
+    this.#ask = this.#handler();
   }
 
   /** The query function was deployed anew. */
   adopt(plan: Plan): void {
     if (plan === this.#plan) return;
     this.#plan = plan;
-    this.#ask = createQueryHandler(new Queries(plan, this.#ports));
+    this.#ask = this.#handler();
+  }
+
+  #handler(): QueryHandler {
+    const ports = { ...this.#ports, seeking: this.#seeking };
+    return createQueryHandler(new Queries(this.#plan, ports));
   }
 
   /** One of the views, at random. */

@@ -63,8 +63,8 @@ export interface SnapshotPorts extends IdleShardPorts {
   readonly blobs: BlobStores;
 }
 
-/** How it is decided whether a question seeks in a slice's parts: a simulation has small states, and always does. */
-export type Seeking = 'by-bytes' | 'always';
+/** How it is decided whether a question seeks in a slice's parts: a simulation has small states, and always does, or never. */
+export type Seeking = 'by-bytes' | 'always' | 'never';
 
 /** What a reader has beside the ports. */
 export interface SnapshotMeans {
@@ -146,7 +146,7 @@ export class Snapshots {
   }
 
   #seeks(request: ViewRequest, sliceId: string, checkpoint: Checkpoint): boolean {
-    if (this.#seeking === 'always') return true;
+    if (this.#seeking !== 'by-bytes') return this.#seeking === 'always';
     return decideSeek(seekFacts(request, sliceId, checkpoint, this.#parts));
   }
 
@@ -209,7 +209,8 @@ export class Snapshots {
     const key = `${sliceId}@${epoch}-${pinned.nonceByte}`;
     const overlay = this.#pinned.get(key) ?? (await this.#load(head, epoch, isMeant));
     if (overlay === null) return null;
-    const image = isOrdered ? await this.#completedPinned(sliceId, overlay) : overlay;
+    const isWanted = this.#seeking === 'never' || (isOrdered && this.#seeking === 'by-bytes');
+    const image = isWanted ? await this.#completedPinned(sliceId, overlay) : overlay;
     this.#pinned.set(key, image);
     this.#memory.use(key, image.checkpoint, () => this.#pinned.delete(key));
     return { shardId, pinned, ...image };
@@ -234,7 +235,7 @@ export class Snapshots {
   /** An overlay where parts cannot be read: the rows say which are missing. */
   async #completedPinned(sliceId: string, overlay: PinnedImage): Promise<PinnedImage> {
     const { checkpoint } = overlay;
-    if (!checkpoint.image.isOverlay || this.#seeking === 'always') return overlay;
+    if (!checkpoint.image.isOverlay) return overlay;
     try {
       const whole = await completeOverlay(sliceId, checkpoint, this.#ports.blobs);
       return { ...overlay, checkpoint: whole };

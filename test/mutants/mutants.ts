@@ -7,6 +7,7 @@ import { LOCAL_MUTANTS } from './local-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PART_MUTANTS } from './part-mutants.ts';
 import { PROTOCOL_MUTANTS } from './protocol-mutants.ts';
+import { SEEK_MUTANTS } from './seek-mutants.ts';
 import { TASK_MUTANTS } from './task-mutants.ts';
 
 export type { Mutant } from './mutant.ts';
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...TASK_MUTANTS,
   ...KEEPING_MUTANTS,
   ...PART_MUTANTS,
+  ...SEEK_MUTANTS,
   ...CLOSING_MUTANTS,
   ...LOCAL_MUTANTS,
 ];

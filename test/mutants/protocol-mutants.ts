@@ -237,7 +237,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         replace: 'if (stored < 0) {',
       },
       {
-        file: 'core/checkpoint/base-reader.ts',
+        file: 'core/checkpoint/part-reader.ts',
         find: 'found.length === byteLength && crc32c(found) === checksum',
         replace: 'found.length === byteLength',
       },
