@@ -28,8 +28,10 @@ interface ClosingWindow {
 /** Those that the drained bounds do not lie behind, the one that ended first first. */
 function closingWindows(image: SliceImage): ClosingWindow[] {
   const windows = image.tables.flatMap((table, view) => {
-    const starts = table.windowStarts((startMs) => image.isClosing(view, startMs));
-    return starts.map((startMs): ClosingWindow => {
+    const starts = table.windowStarts();
+    // Those that are closing come first.
+    const openAt = starts.findIndex((startMs) => !image.isClosing(view, startMs));
+    return starts.slice(0, openAt < 0 ? starts.length : openAt).map((startMs): ClosingWindow => {
       const endMs = (image.windows[view] as WindowAssigner).endOf(startMs);
       return { view, table, startMs, endMs };
     });
