@@ -105,7 +105,7 @@ function addOlder(
     const recorder = new ChangeRecorder(image, open);
     addOlderChange(image, change, covered, recorder);
     if (change.epoch > manifest.ids.until) open.ids.follow(image, change.epoch);
-    recent.add(recorder.change(change), image);
+    recent.add(recorder.change(change), image, change.planHash);
   }
 }
 

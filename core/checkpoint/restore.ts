@@ -242,7 +242,7 @@ function applyInOrder<Change extends ChainChange>(
     const recorder = new ChangeRecorder(image, parts);
     quarantined = applyDelta(image, change, recorder, covered);
     parts.follow(image, change.epoch);
-    recent.add(recorder.change(change), image);
+    recent.add(recorder.change(change), image, change.planHash);
     applied(change);
   }
   return quarantined;

@@ -37,8 +37,15 @@ export class RecentChanges {
   #lives: readonly (ViewLife | null)[] = [];
   #dedupe: DedupeLife | null = null;
 
-  /** The image holds the change. What is known of windows that have left it goes. */
-  add(change: RecentChange, image: SliceImage): void {
+  /**
+   * The image holds the change, which a commit by the plan `planHash` made. What is known of windows that have left it goes. What
+   * another plan wrote is not known: its views, and what its ids are known by, may be others.
+   */
+  add(change: RecentChange, image: SliceImage, planHash: string): void {
+    if (planHash !== image.plan.hash) {
+      this.#changes = [];
+      return;
+    }
     const goesOn =
       change.after === this.#changes.at(-1)?.epoch &&
       image.lives.every((life, view) => sameLives(life, this.#lives[view] ?? null)) &&

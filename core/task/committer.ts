@@ -81,7 +81,7 @@ export class Committer {
     );
     state.commit();
     parts.add(written.touched, state.image, written.head.epoch);
-    recent.add(written.changed, state.image);
+    recent.add(written.changed, state.image, state.image.plan.hash);
     if (written.mergedAfter !== null) recent.merge(written.mergedAfter);
     if (written.compacted) parts.adopt(written.manifest, state.image, written.head.epoch);
     if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetLate();

@@ -1,6 +1,8 @@
 /**
  * Faults of the parts that the open state is stored in: what they stand for, and what of the deltas is needed beside them.
  */
+
+import type { Scenario } from '../../simulation/scenario.ts';
 import {
   IDS_IN_PARTS,
   MERGED_DELTAS,
@@ -8,6 +10,13 @@ import {
   SMALL_PARTS,
 } from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
+
+/** Some keep ids by another time, some keep none. */
+const PLANS_IN_TURN: Scenario['incidents'] = [1, 2, 3, 0].map((plan, index) => ({
+  atMs: 10_000 + 12_000 * index,
+  kind: 'change-plan',
+  plan,
+}));
 
 const UNREADABLE = 'unreadable state|CorruptStateFault|wrong state';
 
@@ -157,9 +166,21 @@ const OF_IDS: readonly Mutant[] = (
   ] as const
 ).map((each) => ({ ...each, scenario: IDS_IN_PARTS }));
 
+const OF_ANOTHER_PLAN: Mutant = {
+  ...mutant(
+    'what another plan wrote is merged too',
+    'unreadable state|CorruptStateFault|InvariantFault',
+    'core/state/recent-changes.ts',
+    'if (planHash !== image.plan.hash) {',
+    'if (planHash === null) {',
+  ),
+  scenario: { ...MERGED_DELTAS, incidents: PLANS_IN_TURN },
+};
+
 export const PART_MUTANTS: readonly Mutant[] = [
   ...OF_SMALL_PARTS,
   ...OF_RETENTION,
   ...OF_MERGED_DELTAS,
+  OF_ANOTHER_PLAN,
   ...OF_IDS,
 ];

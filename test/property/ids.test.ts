@@ -36,7 +36,8 @@ const scenario = fc.record({
   }),
   changesAt: fc.integer({ min: 1, max: 12 }),
   knobs: fc.record({
-    chainLengthMax: fc.integer({ min: 1, max: 6 }),
+    chainLengthMax: fc.integer({ min: 1, max: 10 }),
+    mergeFanIn: fc.integer({ min: 2, max: 4 }),
     chainBytesMinToCompact: fc.constantFrom(300, 1_000_000),
     partBytesMax: fc.constantFrom(30, 100, 400, 1_000_000),
     partBytesMinToRewrite: fc.constantFrom(1, 100, 1_000, 1_000_000),

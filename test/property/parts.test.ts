@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BlobStores } from '../../core/checkpoint/blobs.ts';
 import { linksAfter } from '../../core/checkpoint/chain.ts';
 import type { Head } from '../../core/checkpoint/head.ts';
 import { chainSince } from '../../core/checkpoint/manifest.ts';
 import { advance, type Checkpoint, load } from '../../core/checkpoint/restore.ts';
-import type { ObjectStore } from '../../core/ports.ts';
 import { viewOfLife } from '../../core/state/part-entries.ts';
 import type { StoredView } from '../../core/state/view-life.ts';
+import { contentOf, withoutMerged } from '../unit/checkpoint/merged-fixture.ts';
 import { closedOf, mergedText } from '../unit/state/fold-fixture.ts';
 import { PLENTY, TaskWorld } from '../unit/task/task-fixture.ts';
 import { smallPlan } from '../world/small-log.ts';
@@ -38,41 +37,6 @@ function standingOf({ parts, manifest, image }: Checkpoint) {
   const closed = mergedText(smallPlan, closedOf(image));
   const { keptEntryCount, openEntryCount } = image;
   return { views, ids: parts.ids.kept, manifest, closed, keptEntryCount, openEntryCount };
-}
-
-/** All that an image holds, late partials in any order. */
-function contentOf({ image }: Checkpoint) {
-  const late = image.late.map((entries) =>
-    entries
-      .map(({ windowStartMs, key, accumulators }) =>
-        [windowStartMs, ...key, '=', ...accumulators].join(' '),
-      )
-      .sort(),
-  );
-  const closed = mergedText(smallPlan, closedOf(image));
-  return { open: Buffer.from(image.encode()).toString('hex'), closed, late };
-}
-
-/** The same stores, in which no merged delta can be read. */
-function withoutMerged({ items, objects }: BlobStores): BlobStores {
-  return {
-    items,
-    objects: {
-      ...boundTo(objects),
-      read: async (key) => (key.includes('/merged/') ? null : objects.read(key)),
-    },
-  };
-}
-
-function boundTo(store: ObjectStore): ObjectStore {
-  return {
-    create: (key, bytes) => store.create(key, bytes),
-    read: (key) => store.read(key),
-    readRange: (key, from, to) => store.readRange(key, from, to),
-    list: (prefix, after, limit) => store.list(prefix, after, limit),
-    delete: (keys) => store.delete(keys),
-    upload: (key) => store.upload(key),
-  };
 }
 
 /** No gap, no overlap, and nothing that lies beyond the manifest's own chain. */
@@ -137,7 +101,7 @@ describe('parts', () => {
             return kind === 'merged' && after < baseEpoch && epoch > baseEpoch;
           }).length;
           const byDeltas = await load(smallPlan, head, withoutMerged(world.blobs));
-          expect(contentOf(byDeltas)).toEqual(contentOf(loaded));
+          expect(contentOf(smallPlan, byDeltas)).toEqual(contentOf(smallPlan, loaded));
           follower = { checkpoint, head };
         }
       }),
