@@ -75,7 +75,7 @@ export function chainSize(
 }
 
 /** Deltas that are named whether or not a restore reads them: a memory that is no older follows them. */
-const FOLLOWED_DELTAS = 64;
+const FOLLOWED_DELTAS = 32;
 
 /** Where a chain is cut: what a restore needs after an epoch stays, and the newest deltas, if they are not below the floor. */
 export function cutChain(

@@ -71,6 +71,13 @@ describe('a chain that is cut', () => {
     expect(linksAfter(kept, 90)).toEqual(linksAfter(chain, 90));
   });
 
+  it('keeps 32 deltas for memories that follow, whether or not a restore needs them', () => {
+    const chain = sorted(...deltas(1, 100), spanning(0, 64), spanning(64, 96));
+    const kept = cutChain(chain, { chainSince: 10, collectBelow: 0 });
+    expect(kept.filter(({ kind }) => kind === 'delta')).toEqual(deltas(69, 100));
+    expect(spansOf(linksAfter(kept, 10))).toBe('0-64 64-96 96-97 97-98 98-99 99-100');
+  });
+
   it('keeps nothing below the floor', () => {
     const chain = deltas(1, 30);
     expect(cutChain(chain, { chainSince: 20, collectBelow: 12 })).toEqual(deltas(12, 30));
