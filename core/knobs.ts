@@ -19,7 +19,9 @@ import {
   ROLLBACK_GRACE_MS,
   RUN_BLOCK_BYTES,
   RUN_BYTES_MAX_TO_MERGE,
+  RUN_BYTES_MAX_TO_MERGE_IN_COMMIT,
   RUN_FAN_IN,
+  RUN_MERGE_ROUND_MS,
   UNSAVED_AGE_MS_MAX,
   UPLOAD_PIECE_BYTES,
 } from './limits.ts';
@@ -34,7 +36,9 @@ export interface Knobs {
   readonly drainBytesMin: number;
   readonly runFanIn: number;
   readonly runBlockBytes: number;
+  readonly runBytesMaxToMergeInCommit: number;
   readonly runBytesMaxToMerge: number;
+  readonly runMergeRoundMs: number;
   readonly uploadPieceBytes: number;
   readonly retentionGraceMs: number;
   readonly replayChunkRecords: number;
@@ -56,7 +60,9 @@ export const DEFAULT_KNOBS: Knobs = {
   drainBytesMin: DRAIN_BYTES_MIN,
   runFanIn: RUN_FAN_IN,
   runBlockBytes: RUN_BLOCK_BYTES,
+  runBytesMaxToMergeInCommit: RUN_BYTES_MAX_TO_MERGE_IN_COMMIT,
   runBytesMaxToMerge: RUN_BYTES_MAX_TO_MERGE,
+  runMergeRoundMs: RUN_MERGE_ROUND_MS,
   uploadPieceBytes: UPLOAD_PIECE_BYTES,
   retentionGraceMs: RETENTION_GRACE_MS,
   replayChunkRecords: REPLAY_CHUNK_RECORDS,

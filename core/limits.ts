@@ -84,8 +84,12 @@ export const UNSAVED_BYTES_MAX = 16 * MIB;
 export const RECOVERY_LEASE_MS = 60_000;
 /** Runs of one level that a compaction merges into one of the next. */
 export const RUN_FAN_IN = 8;
-/** Runs that one compaction merges, together: it holds their entries in memory, several times their bytes. */
-export const RUN_BYTES_MAX_TO_MERGE = 32 * MIB;
+/** Runs that a commit merges into the one that it writes, together with that one: all that wait for the commit wait for it. */
+export const RUN_BYTES_MAX_TO_MERGE_IN_COMMIT = 4 * MIB;
+/** Runs that ticks merge, together: what one environment can go through between two of them. Larger ones stay as they are. */
+export const RUN_BYTES_MAX_TO_MERGE = 256 * MIB;
+/** Time that a merge goes on before batches go between, where they wait for it. */
+export const RUN_MERGE_ROUND_MS = 100;
 /** Bytes of one block of a run, about: what a point read fetches. */
 export const RUN_BLOCK_BYTES = 16 * KIB;
 /** Bytes of a run that a merge reads at once, of each of the runs that it merges. */

@@ -57,6 +57,8 @@ export interface AwsPipeline {
 
 /** Of one read, for a function that must not make who asks wait for a quiet shard. */
 const READS_OF_A_QUESTION_MAX = 3;
+/** Batches do not wait for a merge: they go to other environments. */
+const RUN_MERGE_ROUND_MS = 10_000;
 /** A base takes longer than an item. */
 const OBJECT_MS_MAX = 30_000;
 
@@ -90,7 +92,7 @@ export function openAwsPipeline(variables: Variables, use: 'fold' | 'ask'): AwsP
     clock: systemClock,
     pauses: timerPauses,
     nonces: randomNonces,
-    knobs: DEFAULT_KNOBS,
+    knobs: { ...DEFAULT_KNOBS, runMergeRoundMs: RUN_MERGE_ROUND_MS },
   };
   return {
     ports,

@@ -145,7 +145,8 @@ export function drawScenario(seed: number): Scenario {
   const more = isCalm ? [] : drawHardships(random.fork('hardships'), horizonMs, damages);
   const incidents = [...drawn.incidents, ...more].sort((a, b) => a.atMs - b.atMs);
   const garbles = !isCalm && random.fork('garbles').chance(0.08);
-  const callFaults = garbles ? [...drawn.callFaults, GARBLED_RUNS] : drawn.callFaults;
+  const uploads = isCalm ? [] : drawUploadFaults(random.fork('uploads'));
+  const callFaults = [...drawn.callFaults, ...uploads, ...(garbles ? [GARBLED_RUNS] : [])];
   // A rollback rewinds to a checkpoint of before, and what comes after that must still be there when it does.
   const changesPlan = incidents.some(({ kind }) => kind === 'change-plan');
   const trimsForFallback = drawn.trimsForFallback || changesPlan;
@@ -190,6 +191,7 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
     runFanIn: random.pick([2, 3, DEFAULT_KNOBS.runFanIn]),
     runBlockBytes: random.fork('block').pick([1, 60, 300, DEFAULT_KNOBS.runBlockBytes]),
     runBytesMaxToMerge: random.pick([2_000, DEFAULT_KNOBS.runBytesMaxToMerge]),
+    ...drawMergeKnobs(random.fork('merge')),
     // As in limits.ts, longer than any invocation; what outlives it all the same may find blobs gone.
     retentionGraceMs: random.pick([60_000, 600_000, DEFAULT_KNOBS.retentionGraceMs]),
     replayChunkRecords: random.pick([1, 3, 10, 1_000]),
@@ -203,6 +205,15 @@ function drawKnobs(random: Random, functionTimeoutMs: number): Partial<Knobs> {
     headWriteAttemptsMax: random.pick([1, 2, DEFAULT_KNOBS.headWriteAttemptsMax]),
   };
   return random.chance(0.1) ? {} : drawn;
+}
+
+/** So small that ticks merge runs too, in rounds of one step at times, and write them in pieces. */
+function drawMergeKnobs(random: Random): Partial<Knobs> {
+  return {
+    runBytesMaxToMergeInCommit: random.pick([0, 500, DEFAULT_KNOBS.runBytesMaxToMergeInCommit]),
+    runMergeRoundMs: random.pick([0, DEFAULT_KNOBS.runMergeRoundMs, 10_000]),
+    uploadPieceBytes: random.pick([1, 200, DEFAULT_KNOBS.uploadPieceBytes]),
+  };
 }
 
 const CALLS = [
@@ -236,6 +247,12 @@ const KINDS: readonly CallFaultKind[] = [
 
 /** What may lie in a reader's cache for long. */
 const GARBLED_RUNS: CallFault = { kind: 'garbled', call: 'objects.readRange', rate: 0.2 };
+
+function drawUploadFaults(random: Random): CallFault[] {
+  if (!random.chance(0.3)) return [];
+  const call = random.pick(['upload', 'write', 'complete', 'abandon']);
+  return [{ kind: random.pick(KINDS), call: `objects.${call}`, rate: random.pick([0.1, 0.5]) }];
+}
 
 function drawCallFaults(random: Random): CallFault[] {
   return Array.from({ length: random.below(6) }, () => {

@@ -5,7 +5,7 @@
 import { closingBytes, drainClosing } from '../state/closing.ts';
 import { encodeBase } from './base.ts';
 import { referenceOf, writeBlob } from './blobs.ts';
-import { drainBudget } from './compaction.ts';
+import { awaitsMerge, drainBudget } from './compaction.ts';
 import type { Head } from './head.ts';
 import {
   chainSince,
@@ -32,6 +32,8 @@ export interface BaseRequest extends Omit<RunsRequest, 'drain'> {
 export interface WrittenBase {
   readonly base: BlobReference;
   readonly manifest: Manifest;
+  /** Ticks have runs to merge. */
+  readonly awaitsMerge: boolean;
   /** Of base and run. */
   readonly byteLength: number;
 }
@@ -59,7 +61,12 @@ export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<
   const header = { ...name, sliceId, planHash: image.plan.hash, manifest, entryCount };
   const bytes = encodeBase(header, pack, state.encodeStanding());
   const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
-  return { base, manifest: withOwnPack(manifest, base), byteLength: base.byteLength + runBytes };
+  return {
+    base,
+    manifest: withOwnPack(manifest, base),
+    awaitsMerge: awaitsMerge(manifest, ports.knobs),
+    byteLength: base.byteLength + runBytes,
+  };
 }
 
 /**

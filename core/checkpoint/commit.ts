@@ -22,6 +22,7 @@ import { type Head, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import { chainSince, type Manifest, partBytesOf } from './manifest.ts';
 import { writeMerged } from './merge-writer.ts';
+import type { MergedRun } from './merged-run.ts';
 import type { BlobReference } from './names.ts';
 import type { OpenParts, Touched } from './open-parts.ts';
 import { committing, type NewBase } from './transitions.ts';
@@ -39,6 +40,8 @@ export interface CommitBasis {
   readonly head: Head;
   readonly state: SliceState;
   readonly manifest: Manifest;
+  /** See `RunsRequest`. */
+  readonly mergedRun: MergedRun | null;
   readonly parts: OpenParts;
   readonly recent: RecentChanges;
   readonly chain: readonly ChainLink[];
@@ -196,8 +199,9 @@ async function writeBlobs(
   return { base, merged, delta, chain, touched, changed };
 }
 
-function newBase({ base, manifest }: WrittenBase): NewBase {
+function newBase({ base, manifest, awaitsMerge }: WrittenBase): NewBase {
   return {
+    awaitsMerge,
     reference: base,
     chainSince: chainSince(manifest),
     partBytes: partBytesOf(manifest),

@@ -71,27 +71,66 @@ export function mergesAt(
   return afters;
 }
 
-/** The runs that the next compaction merges with its own new one, and the level of the result. */
-export interface RunMerge {
+export interface RunFacts {
+  readonly runs: readonly RunReference[];
+  /** Of the run that a commit is about to write; null: a tick asks, and no run is being written. */
+  readonly incomingBytes: number | null;
+}
+
+/** Runs that become one, and its level. */
+export interface RunGroup {
   readonly absorbed: readonly RunReference[];
   readonly level: number;
 }
 
+export type RunMerge =
+  | { readonly kind: 'none' }
+  /** Into the run that the commit writes. */
+  | ({ readonly kind: 'now' } & RunGroup)
+  /** Outside a commit, by a tick; a later commit lists the result. */
+  | ({ readonly kind: 'by-tick' } & RunGroup);
+
 /**
- * Merges a level once it would hold `runFanIn` runs, and so on upwards. A merge holds its runs in memory: one of more than
- * `runBytesMaxToMerge` together is left undone, and the history is read from more runs.
+ * `runFanIn` runs of one level become one of the next. What is small is merged by the commit whose run fills the level, and so on
+ * upwards; the rest by ticks, the lowest level first. A level whose runs are more than `runBytesMaxToMerge` together stays as
+ * it is, and history is read from all of them.
  */
-export function decideRunMerge({ runs }: Pick<Manifest, 'runs'>, knobs: Knobs): RunMerge {
+export function decideRunMerge({ runs, incomingBytes }: RunFacts, knobs: Knobs): RunMerge {
+  return incomingBytes === null ? byTick(runs, knobs) : inCommit(runs, incomingBytes, knobs);
+}
+
+function inCommit(runs: readonly RunReference[], incomingBytes: number, knobs: Knobs): RunMerge {
   const absorbed: RunReference[] = [];
-  let absorbedBytes = 0;
+  let bytes = incomingBytes;
   let level = 0;
   for (;;) {
     const peers = runs.filter((run) => run.level === level);
+    bytes += bytesOf(peers);
     // The run that is being written counts as one of this level.
-    if (peers.length + 1 < knobs.runFanIn) return { absorbed, level };
-    absorbedBytes += peers.reduce((sum, run) => sum + run.byteLength, 0);
-    if (absorbedBytes > knobs.runBytesMaxToMerge) return { absorbed, level };
-    for (const run of peers) absorbed.push(run);
+    const isFull = peers.length + 1 >= knobs.runFanIn;
+    if (!isFull || bytes > knobs.runBytesMaxToMergeInCommit) break;
+    absorbed.push(...peers);
     level++;
   }
+  return absorbed.length === 0 ? { kind: 'none' } : { kind: 'now', absorbed, level };
+}
+
+function byTick(runs: readonly RunReference[], knobs: Knobs): RunMerge {
+  const levels = [...new Set(runs.map(({ level }) => level))].sort((a, b) => a - b);
+  for (const level of levels) {
+    const oldest = runs.filter((run) => run.level === level).slice(0, knobs.runFanIn);
+    const isFull = oldest.length === knobs.runFanIn;
+    if (!isFull || bytesOf(oldest) > knobs.runBytesMaxToMerge) continue;
+    return { kind: 'by-tick', absorbed: oldest, level: level + 1 };
+  }
+  return { kind: 'none' };
+}
+
+function bytesOf(runs: readonly RunReference[]): number {
+  return runs.reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+/** Whether ticks have something to merge. */
+export function awaitsMerge({ runs }: Pick<Manifest, 'runs'>, knobs: Knobs): boolean {
+  return decideRunMerge({ runs, incomingBytes: null }, knobs).kind !== 'none';
 }

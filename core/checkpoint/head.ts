@@ -97,6 +97,8 @@ export interface Head {
   readonly chainSince: number;
   /** The cursor of the oldest base that needs this chain, or less of it: START where the chain reaches to the beginning. */
   readonly baseCursor: Position;
+  /** Runs that the base lists wait for ticks to merge them. */
+  readonly awaitsMerge: boolean;
   readonly delta: BlobReference | null;
   /** No delta of an epoch before it is needed, and nothing else that no kept base lists; 0 until one is old enough. */
   readonly collectBelow: number;
@@ -253,6 +255,7 @@ function encodeHead(head: Head, writer: ByteWriter): void {
   }
   encodeOptional(head.base, writer);
   writer.varint(head.chainSince);
+  writer.u8(head.awaitsMerge ? 1 : 0);
   encodeOptional(head.delta, writer);
   writer.varint(head.collectBelow);
   writer.varint(head.floor.epoch);
@@ -300,6 +303,7 @@ function decodeHead(reader: ByteReader): Head {
     chainBytes: reader.varint(),
     base: decodeOptional(reader),
     chainSince: reader.varint(),
+    awaitsMerge: reader.flag(),
     delta: decodeOptional(reader),
     collectBelow: reader.varint(),
     floor: { epoch: reader.varint(), sinceMs: reader.f64() },

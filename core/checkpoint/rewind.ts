@@ -11,6 +11,7 @@ import { encodeChange } from '../state/state-change.ts';
 import { writeBlob } from './blobs.ts';
 import { type ChainLink, continued, cutChain } from './chain.ts';
 import type { CommitPorts } from './commit.ts';
+import { awaitsMerge } from './compaction.ts';
 import { encodeDelta } from './delta.ts';
 import type { SoundEpoch } from './fallback.ts';
 import { type Head, type PreviousPlan, standingOf } from './head.ts';
@@ -71,6 +72,7 @@ export async function rewind(
     entryCount: image.openEntryCount,
     base,
     baseCursor,
+    awaitsMerge: awaitsMerge(manifest, ports.knobs),
     chainSince: since,
     partBytes: partBytesOf(manifest),
     delta,

@@ -8,18 +8,21 @@ import type { Drain } from '../state/closing.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { BlobWriter } from './blob-writer.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
-import { decideRunMerge } from './compaction.ts';
+import { decideRunMerge, type RunGroup } from './compaction.ts';
 import type { Head } from './head.ts';
 import type { Manifest, RunReference } from './manifest.ts';
+import { adopt, isAdoptable, type MergedRun } from './merged-run.ts';
 import { RunReader } from './run.ts';
 import { mergeRuns, type RunSource, sourceOf } from './run-merge.ts';
 
 export interface RunsRequest {
-  readonly head: Pick<Head, 'sliceId'>;
+  readonly head: Pick<Head, 'sliceId' | 'collectBelow'>;
   readonly state: SliceState;
   /** Of the base before. */
   readonly manifest: Manifest;
   readonly drain: Drain;
+  /** What a tick has merged and no base lists yet; null: nothing. */
+  readonly mergedRun: MergedRun | null;
   /** Of the epoch that is being written. */
   readonly name: { readonly timeline: number; readonly epoch: number; readonly nonce: string };
 }
@@ -40,33 +43,41 @@ interface ClosedSource extends RunSource {
   readonly drains: boolean;
   /** Of memory that the late partials take, about. */
   readonly lateBytes: number;
+  /** Of a run, about. */
+  readonly storedBytes: number;
 }
+
+const NO_MERGE: RunGroup = { absorbed: [], level: 0 };
 
 /**
  * `partsSince`: the chain behind the parts begins here. A run is written for what is drained, where the chain would begin
  * earlier without one, or where late partials have become many.
  */
 export async function writeRuns(
-  { head, state, manifest, name, drain }: RunsRequest,
+  { head, state, manifest, mergedRun, name, drain }: RunsRequest,
   partsSince: number,
   { blobs, knobs }: RunPorts,
 ): Promise<WrittenRuns> {
   const { sliceId } = head;
-  const { runs, runsEpoch } = manifest;
+  const { runsEpoch } = manifest;
+  const living = state.image.living();
+  const isAdopted =
+    mergedRun !== null && isAdoptable(mergedRun, { head, runs: manifest.runs, living });
+  const runs = isAdopted ? adopt(mergedRun, manifest.runs) : manifest.runs;
   const { epoch } = name;
   const closed = closedOf(state, drain);
   if (closed.isEmpty) return { runs, runsEpoch: epoch, runBytes: 0 };
   const isWanted =
     closed.drains || runsEpoch < partsSince || closed.lateBytes >= knobs.chainBytesMinToCompact;
   if (!isWanted) return { runs, runsEpoch, runBytes: 0 };
-  const living = state.image.living();
-  const merge = decideRunMerge(manifest, knobs);
+  const decided = decideRunMerge({ runs, incomingBytes: closed.storedBytes }, knobs);
+  const merge = decided.kind === 'now' ? decided : NO_MERGE;
   const absorbed = await openWhole(merge.absorbed, sliceId, blobs);
   const sources = [closed, ...(absorbed ?? [])];
   const writer = new BlobWriter(blobs, sliceId, { ...name, kind: 'run' }, knobs);
-  const merged = mergeRuns(living, sources, knobs.runBlockBytes);
-  let next = await merged.next();
-  for (; !next.done; next = await merged.next()) await writer.write(next.value);
+  const entries = mergeRuns(living, sources, knobs.runBlockBytes);
+  let next = await entries.next();
+  for (; !next.done; next = await entries.next()) await writer.write(next.value);
   const run: RunReference = {
     ...(await writer.finish()),
     level: absorbed === null ? 0 : merge.level,
@@ -85,10 +96,15 @@ function closedOf(state: SliceState, drain: Drain): ClosedSource {
   let lateBytes = 0;
   for (const entries of late) for (const entry of entries) lateBytes += closedBytesOf(entry);
   const closed = late.map((entries, view) => [...(drain.entries[view] ?? []), ...entries]);
+  let storedBytes = 0;
+  for (const entries of closed) {
+    for (const { key, accumulators } of entries) storedBytes += key.length + accumulators.length;
+  }
   return {
     isEmpty: closed.every(({ length }) => length === 0),
     drains: drain.entries.some(({ length }) => length > 0),
     lateBytes,
+    storedBytes,
     async *scan(_view, index) {
       yield (closed[index] ?? []).sort(compareClosedEntries);
     },

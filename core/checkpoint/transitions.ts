@@ -57,6 +57,7 @@ export function firstHead(
     base: null,
     chainSince: 0,
     baseCursor: START,
+    awaitsMerge: false,
     delta: null,
     collectBelow: 0,
     replayFrom: START,
@@ -98,6 +99,8 @@ export interface NewBase {
   readonly chainSince: number;
   /** Of all parts that it lists. */
   readonly partBytes: number;
+  /** See `Head`. */
+  readonly awaitsMerge: boolean;
 }
 
 /** An epoch that became durable. */
@@ -147,6 +150,7 @@ export function committing(before: Head, epoch: NewEpoch, knobs: Knobs): Head {
     ...needed,
     chainSince: since,
     base: base?.reference ?? head.base,
+    awaitsMerge: base?.awaitsMerge ?? head.awaitsMerge,
     baseCursor: since === head.chainSince ? head.baseCursor : position,
     delta,
     committedMs: nowMs,
@@ -177,6 +181,7 @@ export interface OlderEpoch {
   readonly entryCount: number;
   readonly base: BlobReference | null;
   readonly baseCursor: Position;
+  readonly awaitsMerge: boolean;
   readonly chainSince: number;
   readonly partBytes: number;
   readonly delta: BlobReference;

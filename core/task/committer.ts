@@ -16,19 +16,22 @@ import { comparePositions } from '../position.ts';
 import { isRecovering } from '../slice/topology.ts';
 import { type CadenceDecision, type CadenceFacts, decideCadence } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
+import type { RunMerger } from './run-merger.ts';
 import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
 import { proveDelivered } from './stream-proof.ts';
 
 export class Committer {
   readonly #owner: SliceMemory;
+  readonly #merger: RunMerger;
   readonly #ports: MemoryPorts;
   /** This environment has collected from the beginning: what others left by a crash before that is gone. */
   #isSwept = false;
   /** What the last commit took. */
   #observed: CommitObservation | null = null;
 
-  constructor(owner: SliceMemory, ports: MemoryPorts) {
+  constructor(owner: SliceMemory, merger: RunMerger, ports: MemoryPorts) {
     this.#owner = owner;
+    this.#merger = merger;
     this.#ports = ports;
   }
 
@@ -70,7 +73,9 @@ export class Committer {
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-commit');
     const { head, checkpoint, state, arrivalMs, closesGap } = memory;
     const { manifest, parts, recent, chain } = checkpoint;
-    const basis = { head, state, manifest, parts, recent, chain, arrivalMs, closesGap };
+    const mergedRun = this.#merger.finished;
+    const checkpointed = { manifest, parts, recent, chain };
+    const basis = { head, state, ...checkpointed, mergedRun, arrivalMs, closesGap };
     const written = await commit(basis, this.#ports, request);
     if (written.outcome === 'refused') {
       if (written.current === null) throw headIsGone(head.sliceId);
@@ -83,6 +88,7 @@ export class Committer {
     parts.add(written.touched, state.image, written.head.epoch);
     recent.add(written.changed, state.image, state.image.plan.hash);
     if (written.mergedAfter !== null) recent.merge(written.mergedAfter);
+    if (written.compacted) this.#merger.settle();
     if (written.compacted) parts.adopt(written.manifest, state.image, written.head.epoch);
     if (written.manifest.runsEpoch === written.head.epoch) state.image.forgetLate();
     memory.head = written.head;

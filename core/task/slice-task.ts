@@ -22,6 +22,7 @@ import { FailedRecord, FoldGuard } from './fold-guard.ts';
 import { HeadHold } from './head-hold.ts';
 import type { RedrivePorts } from './redrive.ts';
 import { ReplayLog, type SliceIdentity } from './replay-log.ts';
+import { RunMerger } from './run-merger.ts';
 import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
 import { Tick } from './tick.ts';
 
@@ -87,10 +88,11 @@ export class SliceTask {
     const held = { ...ports, heads: this.#hold.heads };
     this.#owner = new SliceMemory(identity, plan, decoder, held);
     this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
-    this.#committer = new Committer(this.#owner, held);
+    const merger = new RunMerger(ports);
+    this.#committer = new Committer(this.#owner, merger, held);
     this.#tick = new Tick(
       { sliceId: identity.sliceId, planHash: plan.hash },
-      { ...ports, guard: this.#guard, committer: this.#committer },
+      { ...ports, guard: this.#guard, committer: this.#committer, merger },
     );
     this.#catchUp = new CatchUp({
       log: new ReplayLog(identity, ports),
@@ -163,7 +165,7 @@ export class SliceTask {
   }
 
   /**
-   * What is due although no record comes: saves what is too old, does what the inbox asks, goes on with a recovery. `claimed`: see
+   * What is due although no record comes: saves what is too old, does what the inbox asks, merges runs, goes on with a recovery. `claimed`: see
    * `recover`.
    */
   tick(timeLeftMs: () => number, claimed: number | null = null): Promise<DeliveryReport> {
@@ -176,7 +178,7 @@ export class SliceTask {
         claimed,
         asksToHold: true,
         held: async () => 'done',
-        step: (memory, losses) => this.#tick.step(memory, losses, report),
+        step: (memory, losses) => this.#tick.step(memory, { losses, timeLeftMs }, report),
       });
     });
   }

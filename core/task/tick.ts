@@ -1,7 +1,9 @@
 /**
- * What a slice needs although no record comes: what is too old and unsaved is committed, and what its inbox asks is done.
+ * What a slice needs although no record comes: what is too old and unsaved is committed, what its inbox asks is done, and runs
+ * that are too large for a commit are merged.
  *
- * Invariant: what is due is committed before a redrive begins, which may end this environment, and the next one.
+ * Invariants: what is due is committed before a redrive begins, which may end this environment, and the next one; a merge
+ * comes last, and holds nothing up.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { RunCache } from '../checkpoint/run-cache.ts';
@@ -17,11 +19,19 @@ import {
   readInbox,
   redriveRound,
 } from './redrive.ts';
+import type { RunMerger } from './run-merger.ts';
 import type { Memory, MemoryPorts } from './slice-memory.ts';
 
 export interface TickParts extends RedrivePorts, Pick<MemoryPorts, 'blobs' | 'clock' | 'knobs'> {
   readonly guard: FoldGuard;
   readonly committer: Committer;
+  readonly merger: RunMerger;
+}
+
+export interface TickLimits {
+  /** Races lost in a row, so many halvings of the time that a redrive takes. */
+  readonly losses: number;
+  readonly timeLeftMs: () => number;
 }
 
 /** Requests that one commit does at most. */
@@ -47,19 +57,20 @@ export class Tick {
     if (head.planHash !== this.#slice.planHash || head.status !== 'OPEN') return true;
     const { open, settled } = await readInbox(head, this.#parts.inbox);
     await forgetSettled(head, settled, this.#parts);
-    return open.length > 0 || this.#isDueFor(head);
+    return open.length > 0 || this.#isDueFor(head) || this.#parts.merger.isDue(head);
   }
 
-  /** One round, committed by itself. `losses`: races lost in a row, so many halvings of its time. */
-  async step(memory: Memory, losses: number, report: DeliveryReport): Promise<Step> {
+  /** One round, committed by itself. */
+  async step(memory: Memory, limits: TickLimits, report: DeliveryReport): Promise<Step> {
     const { inbox, quarantine, guard, committer, clock, blobs } = this.#parts;
+    if ((await this.#adopt(memory, report)) === 'lost') return 'lost';
     const { open } = await readInbox(memory.head, inbox);
     const requests = open.slice(0, REQUESTS_MAX);
     if (requests.length > 0 && this.#isSaveDue(memory, report, false)) {
       if ((await committer.commit(memory, report)) === 'lost') return 'lost';
     }
     const beganMs = clock.nowMs();
-    const roundMs = REDRIVE_ROUND_MS_MAX / 2 ** losses;
+    const roundMs = REDRIVE_ROUND_MS_MAX / 2 ** limits.losses;
     const parts = {
       ...{ inbox, quarantine, guard, runs: this.#runs, begun: this.#begun },
       // A clock that jumps ends the round, whatever its direction.
@@ -77,8 +88,28 @@ export class Tick {
     }
     await finishRequests(memory.head, whole, parts);
     report.isUnfinished = isUnfinished || open.length > requests.length;
-    if (!report.isUnfinished) this.#runs = new RunCache(blobs, REDRIVE_CACHE_BYTES_MAX);
+    if (report.isUnfinished) return 'done';
+    this.#runs = new RunCache(blobs, REDRIVE_CACHE_BYTES_MAX);
+    await this.#merge(memory, limits, report);
     return 'done';
+  }
+
+  /** What a round before has finished comes into a base at once: a memory that is as new as HEAD is likely to win its race. */
+  async #adopt(memory: Memory, report: DeliveryReport): Promise<Step> {
+    const { merger, committer } = this.#parts;
+    if (merger.finished === null || memory.head.status !== 'OPEN') return 'done';
+    return committer.commit(memory, report, { base: true });
+  }
+
+  /** One round of a merge. It is not begun, nor gone on with, by an invocation that has no time left for more than a commit. */
+  async #merge(memory: Memory, limits: TickLimits, report: DeliveryReport): Promise<void> {
+    const { merger, clock, knobs } = this.#parts;
+    const hasTime = () => limits.timeLeftMs() > knobs.commitReserveMs;
+    if (memory.head.status !== 'OPEN' || !merger.isDue(memory.head) || !hasTime()) return;
+    const beganMs = clock.nowMs();
+    const isOver = () => Math.abs(clock.nowMs() - beganMs) >= knobs.runMergeRoundMs || !hasTime();
+    report.savedBytes += await merger.round(memory, isOver);
+    report.isUnfinished = merger.isDue(memory.head);
   }
 
   /** The invocation ends. What it began and did not end killed no environment: it lost a race, met a fault of a store, or left work. */

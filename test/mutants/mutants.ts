@@ -4,6 +4,7 @@
 import { CLOSING_MUTANTS } from './closing-mutants.ts';
 import { KEEPING_MUTANTS } from './keeping-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
+import { MERGE_MUTANTS } from './merge-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PART_MUTANTS } from './part-mutants.ts';
 import { PROTOCOL_MUTANTS } from './protocol-mutants.ts';
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PART_MUTANTS,
   ...SEEK_MUTANTS,
   ...CLOSING_MUTANTS,
+  ...MERGE_MUTANTS,
   ...LOCAL_MUTANTS,
 ];
 

@@ -202,8 +202,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     'a tick does not look into the inbox',
     'no answer',
     'core/task/tick.ts',
-    'return open.length > 0 || this.#isDueFor(head);',
-    'return this.#isDueFor(head);',
+    'return open.length > 0 || this.#isDueFor(head)',
+    'return this.#isDueFor(head)',
   ),
   {
     ...mutant(

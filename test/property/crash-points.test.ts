@@ -46,6 +46,14 @@ describe('a world of one slice', () => {
     expect(await runWithEachFault(name)).toBeGreaterThan(150);
   });
 
+  it('survives every fault where ticks merge runs, and write them in pieces', async () => {
+    const name = 'runs that ticks merge';
+    const world = await runWithoutFaults(name);
+    const called = world.faultSwitch.calls.map(({ name }) => name);
+    for (const call of ['upload', 'write', 'complete']) expect(called).toContain(`objects.${call}`);
+    expect(await runWithEachFault(name)).toBeGreaterThan(300);
+  });
+
   it('survives every fault where batches are only delivered, and ticks save them', async () => {
     const name = 'batches that are only delivered, and ticks';
     const [all, some] = [await runWithoutFaults('checkpoints only'), await runWithoutFaults(name)];

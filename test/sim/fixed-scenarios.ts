@@ -304,3 +304,21 @@ export const IDS_IN_PARTS: Partial<Scenario> = {
   resendRate: 0.5,
   knobs: { ...SMALL_PARTS.knobs, partBytesMinToRewrite: 300, idPartsMax: 2 },
 };
+
+/** Every second epoch writes a run, and no commit merges any: ticks do, by several environments that begin the same merges. */
+export const RUNS_MERGED_BY_TICKS: Partial<Scenario> = {
+  ...SMALL,
+  readers: 2,
+  auditEvery: 1,
+  tickEveryMs: 1_500,
+  batchRecordsMax: 5,
+  knobs: {
+    chainLengthMax: 2,
+    unsavedAgeMsMax: 0,
+    runFanIn: 2,
+    runBytesMaxToMergeInCommit: 0,
+    runMergeRoundMs: 10_000,
+    uploadPieceBytes: 200,
+  },
+  incidents: [],
+};

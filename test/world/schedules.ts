@@ -23,6 +23,17 @@ export const SCHEDULES = {
     knobs: UNSAVED,
     tickEvery: 4,
   },
+  'runs that ticks merge': {
+    log: SHORT_LOG,
+    batchSizes: [1],
+    tickEvery: 2,
+    knobs: {
+      runFanIn: 2,
+      runBytesMaxToMergeInCommit: 0,
+      runMergeRoundMs: 0,
+      uploadPieceBytes: 100,
+    },
+  },
   'a redrive': { log: SHORT_LOG, tickEvery: 3, events: { 9: 'redrive' } },
   // So that one of the faults lets another environment deliver only, just before the tick's own commit.
   'a redrive of what is not saved': {

@@ -93,6 +93,7 @@ export const someHead: Head = {
   delivered: { sequenceNumber: '49590338271490256608559692538361571096', subSequence: 0 },
   deliveredArrivalMs: 1_700_000_000_000,
   closesGap: true,
+  awaitsMerge: true,
   watermarkMs: -1.5,
   digest: new Digest(15, 0x12345678, 0x9abcdef0),
   recordCount: 21,

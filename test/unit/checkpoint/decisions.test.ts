@@ -5,11 +5,18 @@ import {
   mergesAt,
   rewriteBudget,
 } from '../../../core/checkpoint/compaction.ts';
-import { EMPTY_MANIFEST, type Manifest } from '../../../core/checkpoint/manifest.ts';
+import {
+  EMPTY_MANIFEST,
+  type Manifest,
+  type RunReference,
+} from '../../../core/checkpoint/manifest.ts';
+import { adopt, isAdoptable } from '../../../core/checkpoint/merged-run.ts';
 import { decideRoute } from '../../../core/checkpoint/restore.ts';
 import { decideFloor, decidePrevious, KeptBlobs } from '../../../core/checkpoint/retention.ts';
 import { leaving } from '../../../core/checkpoint/transitions.ts';
 import { DEFAULT_KNOBS, type Knobs } from '../../../core/knobs.ts';
+import { firstLife } from '../../../core/state/view-life.ts';
+import { smallPlan } from '../../world/small-log.ts';
 import { blobAt, linkAt, packedAt, runAt, someHead } from './blob-fixture.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -20,7 +27,8 @@ const knobs = {
   chainBytesMinToCompact: 1_000,
   drainBytesMin: 2_000,
   runFanIn: 3,
-  runBytesMaxToMerge: 5_000,
+  runBytesMaxToMergeInCommit: 5_000,
+  runBytesMaxToMerge: 8_000,
 };
 
 describe('compaction', () => {
@@ -92,29 +100,87 @@ describe('what a base writes anew', () => {
 });
 
 describe('merging runs', () => {
-  const merge = (...runs: ReturnType<typeof runAt>[]) => {
-    const { absorbed, level } = decideRunMerge({ runs }, knobs);
-    return { epochs: absorbed.map(({ epoch }) => epoch), level };
+  const decided = (incomingBytes: number | null, runs: readonly RunReference[]) => {
+    const merge = decideRunMerge({ runs, incomingBytes }, knobs);
+    if (merge.kind === 'none') return 'none';
+    return { [merge.kind]: merge.absorbed.map(({ epoch }) => epoch), level: merge.level };
   };
+  const inCommit = (...runs: RunReference[]) => decided(1_000, runs);
+  const byTick = (...runs: RunReference[]) => decided(null, runs);
 
   it('waits until a level is full, the run in hand counted', () => {
-    expect(merge()).toEqual({ epochs: [], level: 0 });
-    expect(merge(runAt(1))).toEqual({ epochs: [], level: 0 });
-    expect(merge(runAt(1), runAt(2))).toEqual({ epochs: [1, 2], level: 1 });
+    expect(inCommit()).toBe('none');
+    expect(inCommit(runAt(1))).toBe('none');
+    expect(inCommit(runAt(1), runAt(2))).toEqual({ now: [1, 2], level: 1 });
   });
 
   it('goes on upwards as long as the next level is full by it', () => {
-    expect(merge(runAt(1, 1), runAt(2, 1), runAt(3), runAt(4))).toEqual({
-      epochs: [3, 4, 1, 2],
+    expect(inCommit(runAt(1, 1), runAt(2, 1), runAt(3), runAt(4))).toEqual({
+      now: [3, 4, 1, 2],
       level: 2,
     });
-    expect(merge(runAt(1, 1), runAt(3), runAt(4))).toEqual({ epochs: [3, 4], level: 1 });
-    expect(merge(runAt(1, 1), runAt(2, 1), runAt(3))).toEqual({ epochs: [], level: 0 });
+    expect(inCommit(runAt(1, 1), runAt(3), runAt(4))).toEqual({ now: [3, 4], level: 1 });
+    expect(inCommit(runAt(1, 1), runAt(2, 1), runAt(3))).toBe('none');
   });
 
-  it('leaves runs alone that are too large together', () => {
-    expect(merge(runAt(1, 0, 4_001), runAt(2))).toEqual({ epochs: [], level: 0 });
-    expect(merge(runAt(1, 0, 4_000), runAt(2))).toEqual({ epochs: [1, 2], level: 1 });
+  it('leaves what is large together with the run in hand to ticks, and goes no further up then', () => {
+    expect(inCommit(runAt(1, 0, 3_001), runAt(2))).toBe('none');
+    expect(inCommit(runAt(1, 0, 3_000), runAt(2))).toEqual({ now: [1, 2], level: 1 });
+    expect(decided(5_001, [runAt(1, 0, 0), runAt(2, 0, 0)])).toBe('none');
+    expect(inCommit(runAt(1, 1, 2_500), runAt(2, 1), runAt(3), runAt(4))).toEqual({
+      now: [3, 4],
+      level: 1,
+    });
+  });
+
+  it('takes the oldest runs of the lowest level that has enough, by a tick', () => {
+    expect(byTick(runAt(1), runAt(2))).toBe('none');
+    expect(byTick(runAt(1), runAt(2), runAt(3), runAt(4))).toEqual({
+      'by-tick': [1, 2, 3],
+      level: 1,
+    });
+    const above = [runAt(1, 4, 6_000), runAt(2, 4), runAt(3, 4)];
+    expect(byTick(...above, runAt(4), runAt(5))).toEqual({ 'by-tick': [1, 2, 3], level: 5 });
+    expect(byTick(...above, runAt(4), runAt(5), runAt(6))).toEqual({
+      'by-tick': [4, 5, 6],
+      level: 1,
+    });
+  });
+
+  it('leaves a level as it is that is too large together, and looks at those above', () => {
+    const large = [runAt(1, 1, 7_001), runAt(2, 1), runAt(3, 1, 12_000)];
+    expect(byTick(...large)).toBe('none');
+    expect(byTick(...large, runAt(4, 2), runAt(5, 2), runAt(6, 2))).toEqual({
+      'by-tick': [4, 5, 6],
+      level: 3,
+    });
+  });
+});
+
+describe('a run that was merged outside a commit', () => {
+  const { views } = smallPlan;
+  const living = views.map((view, ordinal) => ({ view, life: firstLife(view, ordinal) }));
+  const merged = { run: runAt(5, 1), absorbed: [runAt(1), runAt(2)], living };
+  const ground = { head: { collectBelow: 5 }, runs: [runAt(1), runAt(2), runAt(4)], living };
+  const later = { view: views[0]!, life: { ...firstLife(views[0]!, 0), since: 4 } };
+
+  it('takes the place of those that it absorbed', () => {
+    expect(isAdoptable(merged, ground)).toBe(true);
+    expect(adopt(merged, ground.runs)).toEqual([runAt(4), runAt(5, 1)]);
+  });
+
+  it.each([
+    ['one that it absorbed is not listed any more', { runs: [runAt(1), runAt(4)] }],
+    [
+      'one of that epoch is listed, but of another writer',
+      { runs: [runAt(1), { ...runAt(2), nonce: 'f'.repeat(16) }] },
+    ],
+    ['a floor has passed its epoch', { head: { collectBelow: 6 } }],
+    ['a view lives another life', { living: [later, ...living.slice(1)] }],
+    ['there is a view more', { living: [...living, later] }],
+    ['there is a view less', { living: living.slice(1) }],
+  ])('is not listed where %s', (_, more) => {
+    expect(isAdoptable(merged, { ...ground, ...more })).toBe(false);
   });
 });
 
