@@ -152,18 +152,15 @@ function together(changes: readonly RecentChange[]): RecentChange {
 function unionOf(windows: readonly ChangedWindow[]): ChangedWindow {
   const [first] = windows as [ChangedWindow];
   if (windows.length === 1) return first;
-  const isChanged = new Uint8Array(first.keys.size);
-  let count = 0;
+  const all = new Uint32Array(windows.reduce((sum, { ordinals }) => sum + ordinals.length, 0));
+  let end = 0;
   for (const { ordinals } of windows) {
-    for (const ordinal of ordinals) {
-      count += 1 - (isChanged[ordinal] as number);
-      isChanged[ordinal] = 1;
-    }
+    all.set(ordinals, end);
+    end += ordinals.length;
   }
-  const union = new Uint32Array(count);
-  for (let ordinal = 0, at = 0; at < count; ordinal++) {
-    if (isChanged[ordinal] === 1) union[at++] = ordinal;
-  }
+  // Not by a mark for each key of the window: it may have far more than have changed.
+  all.sort();
+  const union = all.filter((ordinal, index) => index === 0 || ordinal !== all[index - 1]);
   return { ...first, ordinals: union };
 }
 
