@@ -120,8 +120,8 @@ const OF_MERGED_DELTAS: readonly Mutant[] = (
       'what is merged lacks entries that other environments changed',
       UNREADABLE,
       'core/checkpoint/restore.ts',
-      'recent.add(recorder.change(change), image);\n    applied',
-      'recent.add({ ...recorder.change(change), windows: [] }, image);\n    applied',
+      'recent.add(recorder.change(change), image, change.planHash);\n    applied',
+      'recent.add({ ...recorder.change(change), windows: [] }, image, change.planHash);\n    applied',
     ),
   ] as const
 ).map((each) => ({ ...each, scenario: MERGED_DELTAS }));
