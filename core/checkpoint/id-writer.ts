@@ -57,7 +57,7 @@ export class IdWriter {
         this.#mergeSmall();
       },
     };
-    const isNew = this.#state.idsEnd > this.#endOf(epoch);
+    const isNew = this.#state.idsEnd > this.#startOf(epoch);
     return [...(isNew ? [add] : []), ...this.#loneTasks(loneUntil)];
   }
 
@@ -66,7 +66,8 @@ export class IdWriter {
     const { epoch } = this.#limits;
     const life = this.#state.image.dedupe;
     if (life === null) return { after: epoch, until: epoch, parts: [] };
-    if (this.#until < epoch && this.#state.idsEnd === this.#endOf(this.#until)) this.#extend(epoch);
+    const isAll = this.#state.idsEnd === this.#startOf(this.#until);
+    if (this.#until < epoch && isAll) this.#extend(epoch);
     const kept = { after: this.#after, until: this.#until, parts: this.#parts };
     assertFollowing(kept, life);
     return kept;
@@ -76,7 +77,7 @@ export class IdWriter {
     const { epoch, budget, partBytesMax } = this.#limits;
     const known = this.#open.later.filter((each) => each.epoch < epoch);
     const later = [...known, { epoch, end: this.#state.idsEnd }];
-    let from = this.#endOf(this.#until);
+    let from = this.#startOf(this.#until);
     while (later.length > 0) {
       const room = Math.min(partBytesMax, budget - this.#pack.byteLength);
       if (room <= 0) return;
@@ -158,6 +159,14 @@ export class IdWriter {
   #extend(until: number): void {
     this.#parts = following(this.#parts, this.#after, until);
     this.#until = until;
+  }
+
+  /**
+   * Where ids begin that no part has. Where the memory came by several epochs together, those of the last epochs that a part has are
+   * among them, and are written twice: otherwise those of the next would be left out.
+   */
+  #startOf(until: number): number {
+    return until < this.#limits.epoch ? this.#open.startOf(until) : this.#state.idsEnd;
   }
 
   /** The epoch that is written has the ids that are not committed too. */
