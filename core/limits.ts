@@ -43,18 +43,18 @@ export const FOLDED_RECORD_BYTES_MAX = RECORD_BYTES_MAX;
 export const REDRIVEN_AHEAD_MS_MAX = 86_400_000;
 /** Encoded group key of one entry. A record with a larger one is quarantined. */
 export const GROUP_KEY_BYTES_MAX = 4 * KIB;
-/** Deltas that are needed beside the newest base: with more of them, a commit writes parts of the state anew. */
+/** Links that are needed beside the newest base: with as many of them, a commit writes parts of the state anew. */
 export const CHAIN_LENGTH_MAX = 64;
-/** A chain larger than this many bytes is compacted once it also outweighs the parts. */
-/** Epochs between two bases: a fallback replays from the base before. */
-export const BASE_EPOCHS_MAX = 512;
+/** Epochs that a chain leads over, however few its links: a fallback reads their deltas, and a slice keeps them. */
+export const CHAIN_EPOCHS_MAX = 1_024;
 /** Deltas that are merged into one, merged ones of as many into the next, and bytes of one. */
 export const MERGE_FAN_IN = 8;
 export const MERGED_BYTES_MAX = 1 * MIB;
+/** A chain of fewer bytes is not compacted for its weight. */
 export const CHAIN_BYTES_MIN_TO_COMPACT = 1 * MIB;
 /** A part of the open state that would be larger is written as several. */
 export const PART_BYTES_MAX = 512 * KIB;
-/** Parts that one commit writes anew, together: more only where a round over all of them would outlast a chain. */
+/** Bytes of parts that one commit writes anew, about: more only where its own delta has more than a third of it. */
 export const PART_BYTES_MIN_TO_REWRITE = 384 * KIB;
 /** Parts of dedupe ids that are less than half as large as a part may be: of more of them, neighbours are merged. */
 export const ID_PARTS_MAX = 48;

@@ -96,9 +96,10 @@ function addOlder(
   manifest: Manifest,
   older: readonly ChainChange[],
 ): void {
+  let ledTo = 0;
   for (const change of older) {
     const covered = {
-      ...coverageOf(manifest),
+      ...coverageOf(manifest, ledTo),
       hasEntry: (view: number, windowStartMs: number, key: Uint8Array) =>
         open.partOf(view, windowStartMs, key).epoch >= change.epoch,
     };
@@ -106,6 +107,7 @@ function addOlder(
     addOlderChange(image, change, covered, recorder);
     if (change.epoch > manifest.ids.until) open.ids.follow(image, change.epoch);
     recent.add(recorder.change(change), image, change.planHash);
+    ledTo = change.epoch;
   }
 }
 
@@ -140,9 +142,12 @@ export interface OlderLinks {
   readonly isWhole: boolean;
 }
 
-/** What of tails a manifest has. */
-export function coverageOf({ runsEpoch, ids }: Pick<Manifest, 'runsEpoch' | 'ids'>): TailCoverage {
-  return { lateUntil: runsEpoch, idsUntil: ids.until };
+/** What of tails a manifest has, or a link that led to an epoch: the next may begin earlier. */
+export function coverageOf(
+  { runsEpoch, ids }: Pick<Manifest, 'runsEpoch' | 'ids'>,
+  ledTo: number,
+): TailCoverage {
+  return { lateUntil: Math.max(runsEpoch, ledTo), idsUntil: Math.max(ids.until, ledTo) };
 }
 
 /** Parts that are read at once: each may be a few MiB. */

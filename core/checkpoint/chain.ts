@@ -51,10 +51,14 @@ export function continued(
 export function linksAfter(chain: readonly ChainLink[], since: number): ChainLink[] | null {
   const links: ChainLink[] = [];
   const last = chain.at(-1)?.epoch ?? since;
+  // By where they begin, those that may follow come one after the other.
+  const byBeginning = chain.toSorted((a, b) => a.after - b.after);
+  let next = 0;
   for (let epoch = since; epoch < last; ) {
     let longest: ChainLink | null = null;
-    for (const link of chain) {
-      if (link.after <= epoch && link.epoch > (longest?.epoch ?? epoch)) longest = link;
+    for (; (byBeginning[next]?.after ?? Number.POSITIVE_INFINITY) <= epoch; next++) {
+      const link = byBeginning[next] as ChainLink;
+      if (link.epoch > (longest?.epoch ?? epoch)) longest = link;
     }
     if (longest === null) return null;
     links.push(longest);

@@ -165,7 +165,7 @@ async function writeBlobs(
     chainBytes: head.chainBytes + change.length,
     partBytes,
     closingBytes: closingBytes(state.image),
-    epochsSinceBase: name.epoch - (head.base?.epoch ?? 0),
+    chainEpochs: name.epoch - head.chainSince,
     // A base says which life each view has from here on.
     requested: request.base || request.planOrdinal !== undefined,
   };

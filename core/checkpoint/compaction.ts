@@ -6,7 +6,7 @@
  *   runs             closing entries and late partials become one, and enough of one level become one of the next
  */
 import type { Knobs } from '../knobs.ts';
-import { BASE_EPOCHS_MAX } from '../limits.ts';
+import { CHAIN_EPOCHS_MAX } from '../limits.ts';
 import type { Manifest, RunReference } from './manifest.ts';
 
 export interface ChainFacts {
@@ -17,8 +17,8 @@ export interface ChainFacts {
   readonly partBytes: number;
   /** Of closing entries, which are not in runs yet. */
   readonly closingBytes: number;
-  /** Epochs since the newest base, or since the beginning, with the one that is about to be written. */
-  readonly epochsSinceBase: number;
+  /** Epochs that the chain leads over, with the one that is about to be written: a fallback may have to read the deltas of all. */
+  readonly chainEpochs: number;
   /** This commit merges deltas: a base waits for the next one, so that no commit does both. */
   readonly merges: boolean;
   /** A person asked for a base. */
@@ -29,8 +29,8 @@ export interface ChainFacts {
 export type CompactionDecision = 'delta' | 'delta-and-drain' | 'delta-and-base';
 
 export function decideCompaction(facts: ChainFacts, knobs: Knobs): CompactionDecision {
-  const { chainLength, chainBytes, partBytes, epochsSinceBase, closingBytes, requested } = facts;
-  const isLong = chainLength >= knobs.chainLengthMax || epochsSinceBase >= BASE_EPOCHS_MAX;
+  const { chainLength, chainBytes, partBytes, chainEpochs, closingBytes, requested } = facts;
+  const isLong = chainLength >= knobs.chainLengthMax || chainEpochs >= CHAIN_EPOCHS_MAX;
   const isHeavy =
     chainBytes >= knobs.chainBytesMinToCompact && chainBytes >= partBytes * CHAIN_SHARE_MAX;
   if (requested) return 'delta-and-base';
@@ -48,12 +48,12 @@ export function drainBudget(closingBytes: number, knobs: Knobs): number {
   return Math.max(knobs.drainBytesMin, closingBytes / knobs.chainLengthMax);
 }
 
-/** How many bytes of parts a base writes anew, about: not more for a larger state, but for more entries that its delta changes. */
-export function rewriteBudget(entryBytes: number, knobs: Knobs): number {
-  return Math.max(knobs.partBytesMinToRewrite, REWRITTEN_SHARE * entryBytes);
+/** How many bytes of parts a base writes anew, about: not more for a larger state, but for more that its delta changes: entries, late partials, ids. */
+export function rewriteBudget(changedBytes: number, knobs: Knobs): number {
+  return Math.max(knobs.partBytesMinToRewrite, REWRITTEN_SHARE * changedBytes);
 }
 
-/** For each byte of changed entries. More than 1, so that a round over all parts comes to its end. */
+/** For each byte that changes. More than 1, so that a round over all parts comes to its end. */
 const REWRITTEN_SHARE = 3;
 
 /**

@@ -8,7 +8,7 @@ import type { SliceState } from '../state/slice-state.ts';
 import { type BlobStores, writeBlob } from './blobs.ts';
 import type { ChainLink } from './chain.ts';
 import { encodeMergedDelta } from './merged-delta.ts';
-import type { BlobName } from './names.ts';
+import { type BlobName, deltaOf } from './names.ts';
 
 export interface MergeRequest {
   readonly sliceId: string;
@@ -33,8 +33,10 @@ export async function writeMerged(
   const { sliceId, name, state, recent, entryBytes, chain } = request;
   const known = new Set(recent.beginnings);
   for (const after of request.afters) {
-    const before = chain.findLast(({ kind, epoch }) => kind === 'delta' && epoch === after) ?? null;
-    if (!known.has(after) || (before === null && after > 0)) continue;
+    // A merged delta has the name of the delta that it ends with.
+    const link = chain.findLast(({ epoch }) => epoch === after);
+    if (!known.has(after) || (link === undefined && after > 0)) continue;
+    const before = link === undefined ? null : deltaOf(link);
     const change = recent.since(after, request.changed);
     if (bytesOf(change, entryBytes) > MERGED_BYTES_MAX) continue;
     const { tails } = change;

@@ -4,12 +4,12 @@
  *
  * It says nothing that the deltas do not say: where it is damaged, they are read.
  */
-import type { ByteWriter } from '../bytes.ts';
+import type { ByteReader, ByteWriter } from '../bytes.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { ChangeTail } from '../state/change-tail.ts';
 import type { ChainChange, ChainLink } from './chain.ts';
 import { openEnvelope, sealEnvelope } from './envelope.ts';
-import { type BlobReference, decodeOptional, encodeOptional } from './names.ts';
+import type { BlobName } from './names.ts';
 
 export interface MergedDeltaHeader {
   readonly sliceId: string;
@@ -18,7 +18,7 @@ export interface MergedDeltaHeader {
   readonly nonce: string;
   readonly planHash: string;
   /** The delta that the first of those that it merges goes on from; null: it is the first of all. */
-  readonly before: BlobReference | null;
+  readonly before: BlobName | null;
   readonly tails: readonly ChangeTail[];
 }
 
@@ -30,7 +30,7 @@ export function encodeMergedDelta(header: MergedDeltaHeader, change: Uint8Array)
     writer.varint(header.epoch);
     writer.string(header.nonce);
     writer.string(header.planHash);
-    encodeOptional(header.before, writer);
+    encodeBefore(header.before, writer);
     writer.varint(header.tails.length);
     for (const { epoch, bytes } of header.tails) {
       writer.varint(epoch);
@@ -39,6 +39,24 @@ export function encodeMergedDelta(header: MergedDeltaHeader, change: Uint8Array)
     writer.raw(change);
   };
   return sealEnvelope('TMMD', write, change.length + bytesOf(header.tails));
+}
+
+function encodeBefore(before: BlobName | null, writer: ByteWriter): void {
+  writer.u8(before === null ? 0 : 1);
+  if (before === null) return;
+  writer.varint(before.timeline);
+  writer.varint(before.epoch);
+  writer.string(before.nonce);
+}
+
+function decodeBefore(reader: ByteReader): BlobName | null {
+  if (!reader.flag()) return null;
+  return {
+    kind: 'delta',
+    timeline: reader.varint(),
+    epoch: reader.varint(),
+    nonce: reader.string(),
+  };
 }
 
 /** Of tails, names included, about. */
@@ -61,7 +79,7 @@ export function decodeMergedDelta(
     epoch: reader.varint(),
     nonce: reader.string(),
     planHash: reader.string(),
-    before: decodeOptional(reader),
+    before: decodeBefore(reader),
     tails: Array.from({ length: reader.varint() }, () => {
       return { epoch: reader.varint(), bytes: reader.bytes() };
     }),

@@ -167,9 +167,12 @@ async function build(
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
   const recent = new RecentChanges();
-  const links = linksAfter(chain, base === null ? 0 : chainSince(base.manifest));
+  const since = base === null ? 0 : chainSince(base.manifest);
+  const links = linksAfter(chain, since);
   if (links === null) {
-    throw new CorruptStateFault(`the chain to epoch ${chain.at(-1)?.epoch} is not whole`);
+    throw new CorruptStateFault(
+      `the chain to epoch ${chain.at(-1)?.epoch} does not lead back to epoch ${since}, where the oldest part stands`,
+    );
   }
   const changes = await Promise.all(links.map(read));
   const olderCount = links.filter(({ epoch }) => epoch <= (base?.epoch ?? 0)).length;
@@ -183,7 +186,8 @@ async function build(
   }
   const baseCursor = image.progress.position;
   const later = changes.slice(olderCount);
-  const applied = applyInOrder({ image, parts, recent, manifest }, after, later);
+  const ledTo = older.at(-1)?.epoch ?? since;
+  const applied = applyInOrder({ image, parts, recent, manifest }, { after, ledTo }, later);
   // A base, and what is merged, hold what the newest delta changed; only what that one quarantined is still of interest.
   const newest = chain.at(-1) as ChainLink;
   const isApplied = later.at(-1)?.kind === 'delta';
@@ -217,7 +221,8 @@ export async function advance(
   let { manifest, baseCursor } = checkpoint;
   const deltas = await Promise.all(missing.map((name) => readDelta(head.sliceId, name, stores)));
   const followed = { image, parts, recent, manifest };
-  const quarantined = applyInOrder(followed, known, [...deltas, newest], (applied) => {
+  const from = { after: known, ledTo: known?.epoch ?? 0 };
+  const quarantined = applyInOrder(followed, from, [...deltas, newest], (applied) => {
     if (applied.manifest === null) return;
     manifest = applied.manifest;
     parts.adopt(manifest, image, applied.epoch);
@@ -228,19 +233,20 @@ export async function advance(
   return finish(head, { image, manifest, parts, recent, chain, baseCursor, quarantined });
 }
 
-/** Applies changes to an image at `after`; what the last one quarantined. */
+/** Applies changes to an image at `after`, which has all tails of epochs up to `ledTo`; what the last one quarantined. */
 function applyInOrder<Change extends ChainChange>(
   { image, parts, recent, manifest }: Pick<Checkpoint, 'image' | 'parts' | 'recent' | 'manifest'>,
-  after: BlobName | null,
+  from: { readonly after: BlobName | null; readonly ledTo: number },
   changes: readonly Change[],
   applied: (change: Change) => void = () => {},
 ): QuarantineEntry[] {
-  assertLinked(after, changes);
-  const covered = coverageOf(manifest);
+  assertLinked(from.after, changes);
+  let { ledTo } = from;
   let quarantined: QuarantineEntry[] = [];
   for (const change of changes) {
     const recorder = new ChangeRecorder(image, parts);
-    quarantined = applyDelta(image, change, recorder, covered);
+    quarantined = applyDelta(image, change, recorder, coverageOf(manifest, ledTo));
+    ledTo = change.epoch;
     parts.follow(image, change.epoch);
     recent.add(recorder.change(change), image, change.planHash);
     applied(change);

@@ -37,7 +37,7 @@ describe('compaction', () => {
     chainBytes: 999,
     partBytes: 0,
     closingBytes: 0,
-    epochsSinceBase: 511,
+    chainEpochs: 1_023,
     merges: false,
     requested: false,
   };
@@ -46,7 +46,7 @@ describe('compaction', () => {
     ['a light chain', {}, 'delta'],
     ['a request', { requested: true }, 'delta-and-base'],
     ['a chain of the longest length', { chainLength: 8 }, 'delta-and-base'],
-    ['many epochs', { epochsSinceBase: 512 }, 'delta-and-base'],
+    ['many epochs', { chainEpochs: 1_024 }, 'delta-and-base'],
     ['a chain that is heavy', { chainBytes: 1_000 }, 'delta-and-base'],
     [
       'a chain half as heavy as the parts',

@@ -14,7 +14,7 @@ const KNOBS = {
   chainBytesMinToCompact: 1e9,
 };
 
-const LOG: readonly SmallRecord[] = Array.from({ length: 400 }, (_, id) => ({
+const LOG: readonly SmallRecord[] = Array.from({ length: 600 }, (_, id) => ({
   id,
   // Some come late.
   t: id % 5 === 4 ? 1_000 : 1_000 + 400 * id,
@@ -49,4 +49,52 @@ describe('merged deltas', () => {
       expect(mergedCount).toBeGreaterThan(5);
     },
   );
+
+  it.each([
+    [8, 5],
+    [8, 8],
+    [4, 3],
+  ])('that overlap count nothing twice: owners that merge %i and %i at a time', async (a, b) => {
+    const world = new TaskWorld(LOG, {});
+    const knobs = { ...world.ports.knobs, ...KNOBS, mergeFanIn: a, drainBytesMin: 1e9 };
+    const [one, other] = [
+      world.task({ knobs }),
+      world.task({ knobs: { ...knobs, mergeFanIn: b } }),
+    ];
+    for (let at = 0; at < 60; at++) {
+      const owner = (at + 1) % (a === 8 ? 10 : 9) === 0 ? other : one;
+      await owner.deliver(world.batch(10 * at, 10 * at + 10), PLENTY);
+      const head = await world.head();
+      const loaded = await load(smallPlan, head, world.blobs);
+      const byDeltas = await load(smallPlan, head, withoutMerged(world.blobs));
+      expect(contentOf(smallPlan, byDeltas)).toEqual(contentOf(smallPlan, loaded));
+    }
+  });
+
+  it('are of 8 epochs, of 64, and so on, as long as the chain is', async () => {
+    const world = new TaskWorld(manyOfFew(1_100), { ...KNOBS, mergeFanIn: 8 });
+    const task = world.task();
+    const spans: string[] = [];
+    for (let at = 0; at < 270; at++) {
+      await task.deliver(world.batch(4 * at, 4 * at + 4), PLENTY);
+      const { chain } = await load(smallPlan, await world.head(), world.blobs);
+      const { epoch } = await world.head();
+      for (const link of chain) {
+        if (link.kind === 'merged' && link.epoch === epoch) spans.push(`${link.after}-${epoch}`);
+      }
+    }
+    expect(spans).toEqual(expect.arrayContaining(['64-128', '128-192', '192-256', '256-264']));
+    expect((await world.head()).chainLength).toBeLessThan(20);
+  });
 });
+
+/** Of one window and a hundred groups. */
+function manyOfFew(count: number): SmallRecord[] {
+  return Array.from({ length: count }, (_, id) => ({
+    id,
+    t: 1_000,
+    type: 'a',
+    key: `group ${(id * 7) % 100}`,
+    amount: id,
+  }));
+}
