@@ -22,8 +22,18 @@ export interface BlobStores {
   readonly objects: ObjectStore;
 }
 
+/** A blob is not what was written, or not there. */
+export class DamagedBlob extends CorruptStateFault {
+  readonly blob: BlobName;
+
+  constructor(message: string, blob: BlobName) {
+    super(message);
+    this.blob = blob;
+  }
+}
+
 /** The blob that a reference means is not there: it was collected, or never whole. A reader looks at HEAD again. */
-export class MissingBlob extends CorruptStateFault {}
+export class MissingBlob extends DamagedBlob {}
 
 /** Makes the blob durable and returns its reference. */
 export async function writeBlob(
@@ -67,11 +77,12 @@ export async function readBlob(
 ): Promise<Uint8Array> {
   const key = blobKey(sliceId, reference);
   const bytes = await storeOf(stores, reference.place).read(key);
-  if (bytes === null) throw missing(key);
+  if (bytes === null) throw missing(key, reference);
   const checksum = checksumOf(reference.kind, bytes);
   if (bytes.length !== reference.byteLength || checksum !== reference.checksum) {
-    throw new CorruptStateFault(
+    throw new DamagedBlob(
       `${key} is not what was written: ${bytes.length} bytes with checksum ${checksum}, expected ${reference.byteLength} with ${reference.checksum}`,
+      reference,
     );
   }
   return bytes;
@@ -87,9 +98,9 @@ export async function readBlobRange(
 ): Promise<Uint8Array> {
   const key = blobKey(sliceId, reference);
   const bytes = await storeOf(stores, reference.place).readRange(key, from, to);
-  if (bytes === null) throw missing(key);
+  if (bytes === null) throw missing(key, reference);
   if (bytes.length !== to - from) {
-    throw new CorruptStateFault(`${key} ends before byte ${to}`);
+    throw new DamagedBlob(`${key} ends before byte ${to}`, reference);
   }
   return bytes;
 }
@@ -124,6 +135,6 @@ export function storeOf(stores: BlobStores, place: BlobPlace): BlobStore {
   return place === 'item' ? stores.items : stores.objects;
 }
 
-function missing(key: string): MissingBlob {
-  return new MissingBlob(`${key} is not there`);
+function missing(key: string, blob: BlobName): MissingBlob {
+  return new MissingBlob(`${key} is not there`, blob);
 }

@@ -12,11 +12,11 @@ import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { type Base, decodeBase } from './base.ts';
-import { type BlobStores, blobNames, referenceOf } from './blobs.ts';
+import { type BlobStores, blobNames, DamagedBlob, referenceOf } from './blobs.ts';
 import { type ChainLink, deltasOf, linkTo } from './chain.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
-import { chainSince } from './manifest.ts';
+import { chainSince, type Manifest, packsOf } from './manifest.ts';
 import { type BlobName, type BlobReference, blobKey, deltaOf } from './names.ts';
 import { buildFrom, type Checkpoint, emptyCheckpoint, readDelta } from './restore.ts';
 
@@ -41,10 +41,11 @@ export async function* soundEpochs(
   const history = await readHistory(head, stores);
   const isOwn = (name: BlobName) =>
     history.deltas.get(blobKey(sliceId, name))?.planHash === plan.hash;
+  const damage = new KnownDamage(sliceId);
   const own = history.candidates.filter(isOwn);
   const others = history.candidates.filter((name) => !isOwn(name));
   for (const candidate of [...own, ...others]) {
-    const sound = await readEpoch(plan, sliceId, candidate, history.deltas, stores);
+    const sound = await readEpoch(plan, candidate, history.deltas, damage, stores);
     // One that deltas below the floor lead to, whose base is lost, goes with the next collection.
     if (sound !== null && chainSince(sound.checkpoint.manifest) >= collectBelow) yield sound;
   }
@@ -113,11 +114,12 @@ async function readKnown(
 /** Back to the nearest base that can be read whole, or to the first epoch; then forward. Null if anything on the way is damaged. */
 async function readEpoch(
   plan: Plan,
-  sliceId: string,
   candidate: BlobReference,
   deltas: ReadonlyMap<string, Known>,
+  damage: KnownDamage,
   stores: BlobStores,
 ): Promise<SoundEpoch | null> {
+  const { sliceId } = damage;
   const history: ChainLink[] = [];
   for (let at: BlobReference | null = candidate; at !== null; ) {
     const known = deltas.get(blobKey(sliceId, at));
@@ -128,36 +130,72 @@ async function readEpoch(
   history.reverse();
   for (let index = history.length - 1; index >= 0; index--) {
     const delta = history[index] as BlobReference;
-    if (deltas.get(blobKey(sliceId, delta))?.manifest === null) continue;
+    const manifest = deltas.get(blobKey(sliceId, delta))?.manifest ?? null;
+    const needed = [baseOf(delta), ...(manifest === null ? [] : packsOf(manifest))];
+    if (manifest === null || damage.has([...needed, ...after(history, manifest)])) continue;
     const base = await openBase(sliceId, delta, stores);
-    const sound = base === null ? null : await readFrom(plan, base, sliceId, history, stores);
+    if (base === null) damage.note(baseOf(delta));
+    const sound = base === null ? null : await readFrom(plan, base, history, damage, stores);
     if (sound !== null) return sound;
   }
   const first = history[0];
   const isFromTheStart =
     first !== undefined && deltas.get(blobKey(sliceId, first))?.predecessors.length === 0;
-  return isFromTheStart ? readFrom(plan, null, sliceId, history, stores) : null;
+  if (!isFromTheStart || damage.has(history)) return null;
+  return readFrom(plan, null, history, damage, stores);
 }
+
+function after(history: readonly ChainLink[], manifest: Manifest): ChainLink[] {
+  const since = chainSince(manifest);
+  return history.filter(({ epoch }) => epoch > since);
+}
+
+/** Blobs that cannot be read, so that what needs one of them is not read again for each epoch. */
+class KnownDamage {
+  readonly sliceId: string;
+  readonly #times = new Map<string, number>();
+
+  constructor(sliceId: string) {
+    this.sliceId = sliceId;
+  }
+
+  has(blobs: readonly BlobName[]): boolean {
+    return blobs.some((blob) => (this.#times.get(blobKey(this.sliceId, blob)) ?? 0) >= NOTED_MIN);
+  }
+
+  note(blob: BlobName): void {
+    const key = blobKey(this.sliceId, blob);
+    this.#times.set(key, (this.#times.get(key) ?? 0) + 1);
+  }
+}
+
+/** The first time, a blob may only have come badly. */
+const NOTED_MIN = 2;
 
 /** The epoch of the history's last delta from a base on (null: from the first epoch); null if something that it takes is damaged. */
 async function readFrom(
   plan: Plan,
   base: Base | null,
-  sliceId: string,
   history: readonly ChainLink[],
+  damage: KnownDamage,
   stores: BlobStores,
 ): Promise<SoundEpoch | null> {
   const begin = base === null ? 0 : Math.min(chainSince(base.manifest) + 1, base.epoch);
   const chain = history.filter(({ epoch }) => epoch >= begin);
-  const read = (name: BlobReference) => readDelta(sliceId, name, stores);
+  const read = (name: BlobReference) => readDelta(damage.sliceId, name, stores);
   try {
     const checkpoint = await buildFrom(plan, base, chain, read, stores);
     const { epoch } = chain.at(-1) as BlobReference;
     return { checkpoint, base: base?.reference ?? null, epoch };
   } catch (fault) {
-    if (fault instanceof CorruptStateFault) return null;
-    throw fault;
+    if (!(fault instanceof CorruptStateFault)) throw fault;
+    if (fault instanceof DamagedBlob) damage.note(fault.blob);
+    return null;
   }
+}
+
+function baseOf(delta: BlobName): BlobName {
+  return { ...delta, kind: 'base' };
 }
 
 /** The base that was written with a delta. */
@@ -166,7 +204,7 @@ async function openBase(
   delta: BlobName,
   stores: BlobStores,
 ): Promise<Base | null> {
-  const name: BlobName = { ...delta, kind: 'base' };
+  const name = baseOf(delta);
   const bytes = await stores.objects.read(blobKey(sliceId, name));
   if (bytes === null) return null;
   const reference = referenceOf(name, 'object', bytes);

@@ -3,8 +3,7 @@
  * badly only.
  */
 import { crc32c } from '../crc32c.ts';
-import { CorruptStateFault } from '../faults.ts';
-import { type BlobStores, readBlobRange } from './blobs.ts';
+import { type BlobStores, DamagedBlob, readBlobRange } from './blobs.ts';
 import type { PackedBytes } from './manifest.ts';
 
 /** The bytes of one part, checked. */
@@ -18,8 +17,9 @@ export async function readPart(
     const found = await readBlobRange(stores, sliceId, pack, offset, offset + byteLength);
     if (isSound(found, part)) return found;
   }
-  throw new CorruptStateFault(
+  throw new DamagedBlob(
     `the part at byte ${offset} of base ${pack.epoch} of ${sliceId} is not what was written`,
+    pack,
   );
 }
 
