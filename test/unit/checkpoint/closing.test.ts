@@ -7,6 +7,7 @@ import { parseBlobKey } from '../../../core/checkpoint/names.ts';
 import { advance, load, restore } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import type { Knobs } from '../../../core/knobs.ts';
+import { CHAIN_EPOCHS_MAX } from '../../../core/limits.ts';
 import { laterPlan, SLICE, type SmallRecord, smallPlan } from '../../world/small-log.ts';
 import { closedOf, mergedText } from '../state/fold-fixture.ts';
 import { overriding, PLENTY, TaskWorld } from '../task/task-fixture.ts';
@@ -244,5 +245,33 @@ describe('what is drained', () => {
       await task.deliver(world.batch(at, at + 1), PLENTY);
       expect(await world.answers(await world.head())).toEqual(world.expected(at + 1));
     }
+  });
+});
+
+describe('bases that only drain', () => {
+  it('do not keep the chain from being cut: it leads over no more epochs than others', async () => {
+    const cold = Array.from({ length: 300 }, (_, id): SmallRecord => {
+      return { id, t: 100_000, type: 'a', key: `cold ${id}`, amount: 1 };
+    });
+    const hot = Array.from({ length: 1_200 }, (_, index): SmallRecord => {
+      return { id: 300 + index, t: 120_000 + 200 * index, type: 'a', key: 'hot', amount: 1 };
+    });
+    const world = new TaskWorld([...cold, ...hot], {
+      chainLengthMax: 1_000,
+      partBytesMax: 1_000,
+      partBytesMinToRewrite: 2_000,
+      drainBytesMin: 1,
+    });
+    const task = world.task();
+    await task.deliver(world.batch(0, 300), PLENTY);
+    await task.checkpoint(PLENTY);
+    let drains = 0;
+    for (let at = 300; at < 1_500; at++) {
+      await task.deliver(world.batch(at, at + 1), PLENTY);
+      const { epoch, base, chainSince } = await world.head();
+      expect(epoch - chainSince).toBeLessThan(CHAIN_EPOCHS_MAX);
+      if (base?.epoch === epoch) drains++;
+    }
+    expect(drains).toBeGreaterThan(10);
   });
 });
