@@ -13,12 +13,12 @@ import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { type Base, decodeBase } from './base.ts';
 import { type BlobStores, blobNames, DamagedBlob, referenceOf } from './blobs.ts';
-import { type ChainLink, deltasOf, linkTo } from './chain.ts';
+import { type ChainLink, continued, deltasOf, linksAfter, linkTo } from './chain.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince, type Manifest, packsOf } from './manifest.ts';
 import { type BlobName, type BlobReference, blobKey, deltaOf } from './names.ts';
-import { buildFrom, type Checkpoint, emptyCheckpoint, readDelta } from './restore.ts';
+import { buildFrom, type Checkpoint, emptyCheckpoint, readDelta, readLink } from './restore.ts';
 
 /** An epoch that was read whole. */
 export interface SoundEpoch {
@@ -45,14 +45,17 @@ export async function* soundEpochs(
   const own = history.candidates.filter(isOwn);
   const others = history.candidates.filter((name) => !isOwn(name));
   for (const candidate of [...own, ...others]) {
-    const sound = await readEpoch(plan, candidate, history.deltas, damage, stores);
+    const sound =
+      (await readEpoch(plan, candidate, history.deltas, damage, stores)) ??
+      (await readByLinks(plan, candidate, history.deltas, damage, stores));
     // One that deltas below the floor lead to, whose base is lost, goes with the next collection.
     if (sound !== null && chainSince(sound.checkpoint.manifest) >= collectBelow) yield sound;
   }
   if (collectBelow === 0) yield { checkpoint: emptyCheckpoint(plan), base: null, epoch: 0 };
 }
 
-interface Known extends Pick<DeltaHeader, 'planHash' | 'predecessors' | 'manifest'> {
+interface Known
+  extends Pick<DeltaHeader, 'planHash' | 'predecessors' | 'merged' | 'base' | 'manifest'> {
   readonly reference: BlobReference;
 }
 
@@ -106,8 +109,9 @@ async function readKnown(
   if (bytes === null) return null;
   return orNull(() => {
     const reference = referenceOf(name, place, bytes);
-    const { planHash, predecessors, manifest } = decodeDelta(bytes, sliceId, reference);
-    return { reference, planHash, predecessors, manifest };
+    const delta = decodeDelta(bytes, sliceId, reference);
+    const { planHash, predecessors, merged, base, manifest } = delta;
+    return { reference, planHash, predecessors, merged, base, manifest };
   });
 }
 
@@ -172,6 +176,32 @@ class KnownDamage {
 /** The first time, a blob may only have come badly. */
 const NOTED_MIN = 2;
 
+/** By the base and the links that the epoch's own delta names, where one of the deltas that it has merged is damaged. */
+async function readByLinks(
+  plan: Plan,
+  candidate: BlobReference,
+  deltas: ReadonlyMap<string, Known>,
+  damage: KnownDamage,
+  stores: BlobStores,
+): Promise<SoundEpoch | null> {
+  const { sliceId } = damage;
+  const known = deltas.get(blobKey(sliceId, candidate));
+  if (known === undefined) return null;
+  const chain = continued(known.predecessors, known.merged, candidate);
+  if (chain.every(({ kind }) => kind === 'delta')) return null;
+  if (known.base !== null && damage.has([known.base])) return null;
+  const base = known.base === null ? null : await openBase(sliceId, deltaOf(known.base), stores);
+  if (known.base !== null && base === null) return null;
+  const links = linksAfter(chain, base === null ? 0 : chainSince(base.manifest));
+  const packs = base === null ? [] : packsOf(base.manifest);
+  if (links === null || damage.has([...packs, ...links])) return null;
+  return soundOrNull(damage, async () => {
+    const read = (link: ChainLink) => readLink(sliceId, link, stores);
+    const checkpoint = await buildFrom(plan, base, chain, read, stores);
+    return { checkpoint, base: known.base, epoch: candidate.epoch };
+  });
+}
+
 /** The epoch of the history's last delta from a base on (null: from the first epoch); null if something that it takes is damaged. */
 async function readFrom(
   plan: Plan,
@@ -183,10 +213,19 @@ async function readFrom(
   const begin = base === null ? 0 : Math.min(chainSince(base.manifest) + 1, base.epoch);
   const chain = history.filter(({ epoch }) => epoch >= begin);
   const read = (name: BlobReference) => readDelta(damage.sliceId, name, stores);
-  try {
+  return soundOrNull(damage, async () => {
     const checkpoint = await buildFrom(plan, base, chain, read, stores);
     const { epoch } = chain.at(-1) as BlobReference;
     return { checkpoint, base: base?.reference ?? null, epoch };
+  });
+}
+
+async function soundOrNull(
+  damage: KnownDamage,
+  build: () => Promise<SoundEpoch>,
+): Promise<SoundEpoch | null> {
+  try {
+    return await build();
   } catch (fault) {
     if (!(fault instanceof CorruptStateFault)) throw fault;
     if (fault instanceof DamagedBlob) damage.note(fault.blob);

@@ -268,7 +268,7 @@ export function applyDelta(
 }
 
 /** Opens what a link of a chain names. */
-async function readLink(
+export async function readLink(
   sliceId: string,
   link: ChainLink,
   stores: BlobStores,

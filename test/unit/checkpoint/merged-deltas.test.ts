@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { type ChainLink, linksAfter } from '../../../core/checkpoint/chain.ts';
+import { soundEpochs } from '../../../core/checkpoint/fallback.ts';
+import { type BlobReference, parseBlobKey } from '../../../core/checkpoint/names.ts';
 import { load } from '../../../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
 import type { Plan } from '../../../core/definition/plan.ts';
-import { laterPlan, type SmallRecord, smallPlan } from '../../world/small-log.ts';
+import { laterPlan, SLICE, type SmallRecord, smallPlan } from '../../world/small-log.ts';
 import { PLENTY, TaskWorld } from '../task/task-fixture.ts';
 import { contentOf, withoutMerged } from './merged-fixture.ts';
 
@@ -69,6 +72,32 @@ describe('merged deltas', () => {
       const byDeltas = await load(smallPlan, head, withoutMerged(world.blobs));
       expect(contentOf(smallPlan, byDeltas)).toEqual(contentOf(smallPlan, loaded));
     }
+  });
+
+  it('stand in for a delta that is damaged, in a fallback too', async () => {
+    const world = new TaskWorld(manyOfFew(400), { ...KNOBS, retentionGraceMs: 0 });
+    for (let at = 0; at < 62; at++) await deliver(world, smallPlan, 4 * at, 4 * at + 4);
+    const head = await world.head();
+    const { chain } = await load(smallPlan, head, world.blobs);
+    const links = linksAfter(chain, head.chainSince) ?? [];
+    const merged = links.find(({ kind }) => kind === 'merged') as ChainLink;
+    const names = await world.allBlobs();
+    const inside = [...names.keys()]
+      .map((key) => parseBlobKey(SLICE, key))
+      .find((name) => {
+        return (
+          name?.kind === 'delta' && name.epoch > head.chainSince && name.epoch === merged.after + 2
+        );
+      });
+    for (const name of [head.delta, { ...inside, place: 'item' }]) {
+      await world.damage(name as BlobReference);
+    }
+    for await (const { epoch, checkpoint } of soundEpochs(smallPlan, head, world.blobs)) {
+      expect(epoch).toBeGreaterThanOrEqual(head.epoch - 2);
+      expect(checkpoint.image.progress.recordCount).toBe(4 * epoch);
+      return;
+    }
+    throw new Error('no epoch is sound');
   });
 
   it('are of 8 epochs, of 64, and so on, as long as the chain is', async () => {
