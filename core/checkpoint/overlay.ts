@@ -28,6 +28,7 @@ import {
   emptyCheckpoint,
   finish,
   load,
+  maybeOfMerged,
   readDelta,
 } from './restore.ts';
 
@@ -65,8 +66,7 @@ export async function loadOverlay(
     const standing = await standingOf(sliceId, base, chain, stores);
     return await buildOverlay(plan, standing, chain, read);
   } catch (fault) {
-    const hasMerged = deltasOf(chain).length < chain.length;
-    if (!(fault instanceof CorruptStateFault) || !hasMerged) throw fault;
+    if (!maybeOfMerged(fault, chain)) throw fault;
   }
   // What is merged is there a second time: in the deltas.
   const standing = await standingOf(sliceId, base, chain, stores);

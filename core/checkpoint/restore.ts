@@ -20,7 +20,7 @@ import {
   type OlderLinks,
   type Standing,
 } from './base-reader.ts';
-import { type BlobStores, readBlob } from './blobs.ts';
+import { type BlobStores, DamagedBlob, readBlob } from './blobs.ts';
 import { type ChainChange, type ChainLink, continued, deltasOf, linksAfter } from './chain.ts';
 import { assertLinked, type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
@@ -97,8 +97,7 @@ export async function load(
   try {
     return await buildFrom(plan, openBase(), chain, read, stores);
   } catch (fault) {
-    if (!(fault instanceof CorruptStateFault) || deltasOf(chain).length === chain.length)
-      throw fault;
+    if (!maybeOfMerged(fault, chain)) throw fault;
   }
   // What is merged is there a second time: in the deltas.
   const opened = openBase();
@@ -106,6 +105,13 @@ export async function load(
   const deltas = await deltasSince(sliceId, deltasOf(chain), since, stores);
   const whole = await buildFrom(plan, opened, deltas, read, stores);
   return { ...whole, chain };
+}
+
+/** False where something else than a merged delta of the chain is damaged. */
+export function maybeOfMerged(fault: unknown, chain: readonly ChainLink[]): boolean {
+  if (!(fault instanceof CorruptStateFault)) return false;
+  const isOfOther = fault instanceof DamagedBlob && fault.blob.kind !== 'merged';
+  return !isOfOther && chain.some(({ kind }) => kind === 'merged');
 }
 
 /** The deltas of a chain, and those before them that they name, back to an epoch. */
