@@ -54,13 +54,6 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     "...replaced.map(({ blob }) => blob).filter(({ kind }) => kind !== 'base')]",
   ),
   mutant(
-    'a pack goes with its epoch, although HEAD has parts in it',
-    `unreadable state|CorruptStateFault|${KEEPS}`,
-    'core/checkpoint/retention.ts',
-    '...packsOf(manifest), ',
-    '',
-  ),
-  mutant(
     'the pending floor outlives its timeline',
     KEEPS,
     'core/checkpoint/transitions.ts',

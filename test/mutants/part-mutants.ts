@@ -29,6 +29,13 @@ const OF_RETENTION: readonly Mutant[] = (
       '(each) => each.epoch > chainSince || divides',
       '(each) => each.epoch > epoch || divides',
     ),
+    mutant(
+      'a pack goes with its epoch, although HEAD has parts in it',
+      'unreadable state|CorruptStateFault|what HEAD must keep is not kept',
+      'core/checkpoint/retention.ts',
+      '...packsOf(manifest), ',
+      '',
+    ),
   ] as const
 ).map((each) => ({ ...each, scenario: PARTS_AND_RETENTION }));
 

@@ -105,7 +105,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'a late partial takes the place of the stored result',
-    'wrong state',
+    'wrong state|wrong answer',
     'core/state/closed-entries.ts',
     'merged.push(to - from === 1 ? first : mergePartials(view, sorted.slice(from, to)));',
     'merged.push(sorted[to - 1] as ClosedEntry);',
