@@ -13,10 +13,10 @@ import type { Base } from './base.ts';
 import type { BlobStores } from './blobs.ts';
 import type { ChainChange } from './chain.ts';
 import { assertLinked } from './delta.ts';
-import { chainSince, type IdsPart, type Manifest, type PackedBytes } from './manifest.ts';
+import { chainSince, type Manifest, type PackedBytes } from './manifest.ts';
 import { type BlobName, deltaOf, sameBlob } from './names.ts';
 import type { OpenParts } from './open-parts.ts';
-import { isSound, readPart } from './part-reader.ts';
+import { isSound, readInOrder, readPart } from './part-reader.ts';
 
 /** Into an image that holds nothing yet. `older`: the deltas after the oldest part, up to the base's own. */
 export async function addBase(
@@ -31,34 +31,24 @@ export async function addBase(
   image.apply(base.state, { foreign: isForeign, epoch });
   base.state.end();
   open.adopt(manifest, image, epoch);
-  const readAll = (bytes: readonly PackedBytes[]) =>
-    Promise.all(bytes.map((each) => readPacked(base, each, stores)));
+  const read = ({ bytes }: { readonly bytes: PackedBytes | null }) =>
+    readPacked(base, bytes as PackedBytes, stores);
   const wanted = manifest.parts.filter(({ bytes, layout }) => {
     return bytes !== null && viewOfLife(image, manifest.layouts[layout] as StoredView) >= 0;
   });
   const room = reserved(image, open);
-  for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
-    const some = wanted.slice(at, at + READ_AT_ONCE);
-    const all = await readAll(some.map(({ bytes }) => bytes as PackedBytes));
-    for (const [index, bytes] of all.entries()) {
-      const { layout, entryCount, from } = some[index] as (typeof some)[number];
-      const stored = manifest.layouts[layout] as StoredView;
-      const found = addPart(image, stored, bytes, from, room[viewOfLife(image, stored)]);
-      if (found !== entryCount) throw differs(base, `a part has ${found} entries`, entryCount);
-    }
+  for await (const [{ layout, entryCount, from }, bytes] of readInOrder(wanted, read)) {
+    const stored = manifest.layouts[layout] as StoredView;
+    const found = addPart(image, stored, bytes, from, room[viewOfLife(image, stored)]);
+    if (found !== entryCount) throw differs(base, `a part has ${found} entries`, entryCount);
   }
   const idParts = image.wantsIds ? manifest.ids.parts : [];
-  for (let at = 0; at < idParts.length; at += READ_AT_ONCE) {
-    const some = idParts.slice(at, at + READ_AT_ONCE);
-    const all = await readAll(some.map(({ bytes }) => bytes));
-    for (const [index, bytes] of all.entries()) {
-      const { entryCount, newestMs, until } = some[index] as IdsPart;
-      const reader = new ByteReader(bytes);
-      const found = image.dedupeIds.decode(reader, entryCount, image.expiredMs);
-      reader.end();
-      if (found.newestMs !== newestMs) throw differs(base, `ids up to ${found.newestMs}`, newestMs);
-      open.ids.follow(image, until);
-    }
+  for await (const [{ entryCount, newestMs, until }, bytes] of readInOrder(idParts, read)) {
+    const reader = new ByteReader(bytes);
+    const found = image.dedupeIds.decode(reader, entryCount, image.expiredMs);
+    reader.end();
+    if (found.newestMs !== newestMs) throw differs(base, `ids up to ${found.newestMs}`, newestMs);
+    open.ids.follow(image, until);
   }
   open.ids.follow(image, manifest.ids.until);
   addOlder({ image, parts: open, recent }, manifest, older);
@@ -149,9 +139,6 @@ export function coverageOf(
 ): TailCoverage {
   return { lateUntil: Math.max(runsEpoch, ledTo), idsUntil: Math.max(ids.until, ledTo) };
 }
-
-/** Parts that are read at once: each may be a few MiB. */
-const READ_AT_ONCE = 16;
 
 /** Bytes of a part: the base has those of its own already. */
 async function readPacked(

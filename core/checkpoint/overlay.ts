@@ -18,17 +18,16 @@ import type { Head } from './head.ts';
 import { chainSince, type PackedBytes } from './manifest.ts';
 import { type BlobReference, blobKey, deltaOf, sameBlob } from './names.ts';
 import type { OpenPart } from './open-parts.ts';
-import { readPart } from './part-reader.ts';
+import { readInOrder, readPart } from './part-reader.ts';
 import {
   buildOverlay,
+  byLinksOrDeltas,
   type Checkpoint,
   decodeLink,
-  deltasSince,
   type EpochReference,
   emptyCheckpoint,
   finish,
   load,
-  maybeOfMerged,
   readDelta,
 } from './restore.ts';
 
@@ -62,17 +61,11 @@ export async function loadOverlay(
   const chain = continued(predecessors, merged, delta);
   // What follows the base is needed in any case: it is on its way while its manifest is.
   for (const link of linksAfter(chain, base.epoch) ?? []) read(link).catch(() => {});
-  try {
-    const standing = await standingOf(sliceId, base, chain, stores);
-    return await buildOverlay(plan, standing, chain, read);
-  } catch (fault) {
-    if (!maybeOfMerged(fault, chain)) throw fault;
-  }
-  // What is merged is there a second time: in the deltas.
-  const standing = await standingOf(sliceId, base, chain, stores);
-  const since = chainSince(standing.manifest);
-  const deltas = await deltasSince(sliceId, deltasOf(chain), since, stores);
-  return { ...(await buildOverlay(plan, standing, deltas, read)), chain };
+  const standing = () => standingOf(sliceId, base, chain, stores);
+  return byLinksOrDeltas(sliceId, chain, stores, {
+    since: async () => chainSince((await standing()).manifest),
+    build: async (links) => buildOverlay(plan, await standing(), links, read),
+  });
 }
 
 /** From the delta that the base was written with, since it has no parts in it; where the chain leaves that out, from the base. */
@@ -90,9 +83,6 @@ async function standingOf(
   }
   return { sliceId, epoch, planHash, manifest, reference: base, state: change };
 }
-
-/** Parts that are read at once: each may be a few MiB. */
-const READ_AT_ONCE = 16;
 
 /** A part that has bytes. */
 export interface StoredPart extends OpenPart {
@@ -112,17 +102,13 @@ export async function completeOverlay(
 ): Promise<Checkpoint> {
   const { image, parts } = overlay;
   const stored = parts.views.flat().filter(hasBytes);
-  for (let at = 0; at < stored.length; at += READ_AT_ONCE) {
-    const some = stored.slice(at, at + READ_AT_ONCE);
-    const all = await Promise.all(some.map(({ bytes }) => readPart(sliceId, bytes, stores)));
-    for (const [index, bytes] of all.entries()) {
-      const { stored: layout, entryCount, from } = some[index] as StoredPart;
-      const found = addPart(image, layout, bytes, from);
-      if (found !== entryCount) {
-        throw new CorruptStateFault(
-          `a part of ${sliceId} has ${found} entries, not ${entryCount} as its manifest says`,
-        );
-      }
+  const read = ({ bytes }: StoredPart) => readPart(sliceId, bytes, stores);
+  for await (const [{ stored: layout, entryCount, from }, bytes] of readInOrder(stored, read)) {
+    const found = addPart(image, layout, bytes, from);
+    if (found !== entryCount) {
+      throw new CorruptStateFault(
+        `a part of ${sliceId} has ${found} entries, not ${entryCount} as its manifest says`,
+      );
     }
   }
   image.isOverlay = false;

@@ -94,28 +94,44 @@ export async function load(
     sameBlob(link, delta) ? openNewest() : readLink(sliceId, link, stores);
   const { predecessors, merged } = openNewest();
   const chain = continued(predecessors, merged, delta);
+  return byLinksOrDeltas(sliceId, chain, stores, {
+    since: async () => chainSince(openBase()?.manifest ?? EMPTY_MANIFEST),
+    build: (links) => buildFrom(plan, openBase(), links, read, stores),
+  });
+}
+
+/** How a chain becomes a checkpoint. */
+interface ChainBuild {
+  /** The epoch from which on the chain is needed. */
+  readonly since: () => Promise<number>;
+  readonly build: (chain: readonly ChainLink[]) => Promise<Checkpoint>;
+}
+
+/** By the longest links; where a merged one may be damaged, by the deltas, which say the same. */
+export async function byLinksOrDeltas(
+  sliceId: string,
+  chain: readonly ChainLink[],
+  stores: BlobStores,
+  { since, build }: ChainBuild,
+): Promise<Checkpoint> {
   try {
-    return await buildFrom(plan, openBase(), chain, read, stores);
+    return await build(chain);
   } catch (fault) {
     if (!maybeOfMerged(fault, chain)) throw fault;
   }
-  // What is merged is there a second time: in the deltas.
-  const opened = openBase();
-  const since = opened === null ? 0 : chainSince(opened.manifest);
-  const deltas = await deltasSince(sliceId, deltasOf(chain), since, stores);
-  const whole = await buildFrom(plan, opened, deltas, read, stores);
-  return { ...whole, chain };
+  const deltas = await deltasSince(sliceId, deltasOf(chain), await since(), stores);
+  return { ...(await build(deltas)), chain };
 }
 
 /** False where something else than a merged delta of the chain is damaged. */
-export function maybeOfMerged(fault: unknown, chain: readonly ChainLink[]): boolean {
+function maybeOfMerged(fault: unknown, chain: readonly ChainLink[]): boolean {
   if (!(fault instanceof CorruptStateFault)) return false;
   const isOfOther = fault instanceof DamagedBlob && fault.blob.kind !== 'merged';
   return !isOfOther && chain.some(({ kind }) => kind === 'merged');
 }
 
 /** The deltas of a chain, and those before them that they name, back to an epoch. */
-export async function deltasSince(
+async function deltasSince(
   sliceId: string,
   deltas: readonly ChainLink[],
   since: number,

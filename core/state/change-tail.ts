@@ -30,17 +30,19 @@ export const NOTHING_COVERED: TailCoverage = { lateUntil: 0, idsUntil: 0 };
 
 type TailVisitor = Pick<ChangeVisitor, 'entry' | 'dedupe'>;
 
-/** Visits what of the tails is not covered; each has late partials of so many views. */
+/** Visits what of the tails is not covered, and tells of each; it has late partials of so many views. */
 export function decodeTails(
   tails: readonly ChangeTail[],
   viewCount: number,
   covered: TailCoverage,
   visitor: TailVisitor,
+  observer: Pick<ChangeObserver, 'noteTail'> | null,
 ): void {
   for (const { epoch, bytes } of tails) {
     const reader = new ByteReader(bytes);
     decodeTail(reader, viewCount, uncovered(epoch, covered, visitor));
     reader.end();
+    observer?.noteTail(epoch, bytes);
   }
 }
 

@@ -136,8 +136,7 @@ export function addOlderChange(
   };
   decodeChange(change, uncovered(epoch, covered, visitor));
   change.end();
-  decodeTails(tails, targets.length, covered, visitor);
-  for (const tail of tails) observer.noteTail(tail.epoch, tail.bytes);
+  decodeTails(tails, targets.length, covered, visitor, observer);
 }
 
 /** The view of the image that this is, in the same life; −1: none. */

@@ -109,8 +109,7 @@ export class SliceImage {
 
   /** The watermark has passed the window: nothing changes its entries, and none comes to it. */
   isClosing(view: number, windowStartMs: number): boolean {
-    const window = this.windows[view] as WindowAssigner;
-    return window.endOf(windowStartMs) <= this.progress.watermarkMs;
+    return this.#endOf(view, windowStartMs) <= this.progress.watermarkMs;
   }
 
   /** Ids that are counted from it or before are not known any more. */
@@ -179,8 +178,7 @@ export class SliceImage {
     };
     if (origin.begins === true) this.isOverlay = true;
     decodeChange(reader, origin.begins === true ? standingOnly(visitor) : visitor);
-    decodeTails(tails, targets.length, covered, visitor);
-    for (const { epoch, bytes } of tails) observer?.noteTail(epoch, bytes);
+    decodeTails(tails, targets.length, covered, visitor, observer);
     this.dedupeIds.sweep(this.expiredMs);
     return quarantined;
   }

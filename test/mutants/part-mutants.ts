@@ -120,8 +120,8 @@ const OF_MERGED_DELTAS: readonly Mutant[] = (
       'late partials that runs have count again where they are merged',
       'wrong state|wrong answer',
       'core/state/part-entries.ts',
-      'decodeTails(tails, targets.length, covered, visitor);',
-      'decodeTails(tails, targets.length, { lateUntil: 0, idsUntil: 0 }, visitor);',
+      'decodeTails(tails, targets.length, covered, visitor, observer);',
+      'decodeTails(tails, targets.length, { lateUntil: 0, idsUntil: 0 }, visitor, observer);',
     ),
     mutant(
       'what is merged lacks entries that other environments changed',
