@@ -11,8 +11,8 @@ import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { FoldGuard } from './fold-guard.ts';
+import type { OwnerMemory } from './owner-memory.ts';
 import type { ReplayLog } from './replay-log.ts';
-import type { Memory } from './slice-memory.ts';
 
 /** After so long without a record, what the event source brings is held against the stream. */
 const GAP_CHECK_SILENCE_MS = 10_000;
@@ -54,7 +54,7 @@ export class CatchUp {
 
   /** Folds (position, delivered], a committed chunk at a time. */
   async replay(
-    memory: Memory,
+    memory: OwnerMemory,
     { timeLeftMs, halvings }: ReplayLimits,
     report: DeliveryReport,
   ): Promise<Step> {
@@ -80,7 +80,7 @@ export class CatchUp {
    * invocation began to close a gap and did not come to its end.
    */
   async closeGap(
-    memory: Memory,
+    memory: OwnerMemory,
     batch: readonly StreamRecord[],
     timeLeftMs: () => number,
     report: DeliveryReport,
@@ -124,7 +124,7 @@ export class CatchUp {
 
   /** Commits what was folded of a replay; throws when there is no time for more. */
   async #commitChunk(
-    memory: Memory,
+    memory: OwnerMemory,
     timeLeftMs: () => number,
     report: DeliveryReport,
   ): Promise<Step> {
@@ -138,7 +138,7 @@ export class CatchUp {
    * them, and the batch that follows them is not in yet.
    */
   async foldAll(
-    memory: Memory,
+    memory: OwnerMemory,
     records: readonly StreamRecord[],
     report: DeliveryReport,
     closesGap = false,
@@ -187,7 +187,7 @@ function tooLarge(sliceId: string, bytes: number, bytesMax: number): StateTooLar
   );
 }
 
-function behind({ head, state }: Memory): BehindFault {
+function behind({ head, state }: OwnerMemory): BehindFault {
   return new BehindFault(
     `slice ${head.sliceId} is at ${state.position.sequenceNumber}, behind ${head.delivered.sequenceNumber}`,
     { hint: 'what was replayed so far is committed; the next invocation goes on from there' },

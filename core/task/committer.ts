@@ -16,27 +16,25 @@ import { comparePositions } from '../position.ts';
 import { isRecovering } from '../slice/topology.ts';
 import { type CadenceDecision, type CadenceFacts, decideCadence } from './cadence.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
+import { type OwnerMemory, type OwnerPorts, quarantinedBy } from './owner-memory.ts';
 import type { RunMerger } from './run-merger.ts';
-import type { Memory, MemoryPorts, SliceMemory } from './slice-memory.ts';
 import { proveDelivered } from './stream-proof.ts';
 
 export class Committer {
-  readonly #owner: SliceMemory;
   readonly #merger: RunMerger;
-  readonly #ports: MemoryPorts;
+  readonly #ports: OwnerPorts;
   /** This environment has collected from the beginning: what others left by a crash before that is gone. */
   #isSwept = false;
   /** What the last commit took. */
   #observed: CommitObservation | null = null;
 
-  constructor(owner: SliceMemory, merger: RunMerger, ports: MemoryPorts) {
-    this.#owner = owner;
+  constructor(merger: RunMerger, ports: OwnerPorts) {
     this.#merger = merger;
     this.#ports = ports;
   }
 
   /** Has HEAD answer for what was folded: by an epoch, or by `delivered` alone. */
-  async answer(memory: Memory, report: DeliveryReport): Promise<Step> {
+  async answer(memory: OwnerMemory, report: DeliveryReport): Promise<Step> {
     const { head, state, arrivalMs } = memory;
     const { position } = state;
     const due = this.due({
@@ -66,7 +64,7 @@ export class Committer {
   }
 
   async commit(
-    memory: Memory,
+    memory: OwnerMemory,
     report: DeliveryReport,
     request: CommitRequest = { base: false },
   ): Promise<Step> {
@@ -81,9 +79,7 @@ export class Committer {
       if (written.current === null) throw headIsGone(head.sliceId);
       return 'lost';
     }
-    const quarantined = state.quarantined.map((record) =>
-      this.#owner.identify(record, written.head),
-    );
+    const quarantined = state.quarantined.map((record) => quarantinedBy(written.head, record));
     state.commit();
     parts.add(written.touched, state.image, written.head.epoch);
     recent.add(written.changed, state.image, state.image.plan.hash);
@@ -122,7 +118,7 @@ export class Committer {
     this.#isSwept = true;
   }
 
-  async listQuarantined(memory: Memory): Promise<void> {
+  async listQuarantined(memory: OwnerMemory): Promise<void> {
     if (memory.unlisted.length === 0) return;
     await this.#ports.quarantine.put(memory.unlisted);
     memory.unlisted = [];

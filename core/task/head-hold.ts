@@ -12,7 +12,7 @@ import type { Head } from '../checkpoint/head.ts';
 import { TransientFault } from '../faults.ts';
 import { HOLD_MS_MAX } from '../limits.ts';
 import type { CheckpointStore, NonceSource, Pauses, TaskHeads } from '../ports.ts';
-import type { SliceMemory } from './slice-memory.ts';
+import type { Rebase } from './rebase.ts';
 
 export interface HoldPorts {
   readonly heads: CheckpointStore;
@@ -25,7 +25,7 @@ const STEP_MS = 50;
 export class HeadHold {
   /** For all writes of this task. */
   readonly heads: TaskHeads;
-  readonly #look: () => ReturnType<SliceMemory['lookAtHead']>;
+  readonly #look: () => ReturnType<Rebase['lookAtHead']>;
   readonly #ports: HoldPorts;
   /** What this invocation has put beside HEAD. */
   #mine: string | null = null;
@@ -34,7 +34,7 @@ export class HeadHold {
   /** What was beside the HEAD that was read last. */
   #passing: string | null = null;
 
-  constructor(look: () => ReturnType<SliceMemory['lookAtHead']>, ports: HoldPorts) {
+  constructor(look: () => ReturnType<Rebase['lookAtHead']>, ports: HoldPorts) {
     this.#look = look;
     this.#ports = ports;
     const { heads } = ports;

@@ -23,7 +23,7 @@ import {
 import type { ClosedEntry } from '../state/closed-entries.ts';
 import type { LedgerRecord } from '../state/quarantine-ledger.ts';
 import type { FoldGuard } from './fold-guard.ts';
-import type { Memory } from './slice-memory.ts';
+import type { OwnerMemory } from './owner-memory.ts';
 
 export interface RedrivePorts {
   readonly inbox: Inbox;
@@ -103,7 +103,7 @@ export interface RedriveRound {
  * least. One that an owner began before, and did not end, may kill the next one too: it has a round of its own.
  */
 export async function redriveRound(
-  memory: Memory,
+  memory: OwnerMemory,
   requests: readonly RedriveRequest[],
   parts: RoundParts,
 ): Promise<RedriveRound> {
@@ -161,7 +161,7 @@ function take({ redriven, refused }: RequestResult, id: string, answer: Answer):
 
 /** Folds and reads no bytes, which may be what kills. What earlier rounds of the request have committed came back all the same. */
 async function giveUp(
-  memory: Memory,
+  memory: OwnerMemory,
   { id, records }: RedriveRequest,
   { runs }: RoundParts,
 ): Promise<RequestResult> {
@@ -210,7 +210,7 @@ interface Asked {
 
 /** What became of a record; a text says why it did not come back. */
 async function redriveOne(
-  memory: Memory,
+  memory: OwnerMemory,
   { id, found, requestId }: Asked,
   { guard, runs, begun }: RoundParts,
 ): Promise<Answer> {
@@ -242,7 +242,7 @@ const UNKNOWN = 'there is no such record in the quarantine';
 
 /** What the ledger alone says of a record that is not folded now; `waits` if it waits for a redrive. */
 function inLedger(
-  { head, state }: Memory,
+  { head, state }: OwnerMemory,
   id: string,
   stored: readonly ClosedEntry[],
   waits: string,
@@ -255,7 +255,7 @@ function inLedger(
 
 /** A record's entries in the ledger's runs; a text says why they cannot be told. */
 async function ledgerEntries(
-  { head, checkpoint }: Memory,
+  { head, checkpoint }: OwnerMemory,
   id: string,
   runs: RunCache,
 ): Promise<readonly ClosedEntry[] | string> {

@@ -18,7 +18,7 @@ import { mergeRuns, type RunSource, sourceOf } from '../checkpoint/run-merge.ts'
 import { CorruptStateFault, TransientFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import type { NonceSource } from '../ports.ts';
-import type { Memory } from './slice-memory.ts';
+import type { OwnerMemory } from './owner-memory.ts';
 
 export interface MergerPorts {
   readonly blobs: BlobStores;
@@ -26,7 +26,7 @@ export interface MergerPorts {
   readonly knobs: Knobs;
 }
 
-type MergeMemory = Pick<Memory, 'head' | 'checkpoint' | 'state'>;
+type MergeMemory = Pick<OwnerMemory, 'head' | 'checkpoint' | 'state'>;
 
 export class RunMerger {
   readonly #ports: MergerPorts;

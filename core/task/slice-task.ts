@@ -20,13 +20,14 @@ import { type DeliveryReport, newReport, type Step } from './delivery-report.ts'
 import { claimOf, decideEntry, fencedOff } from './entry.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
 import { HeadHold } from './head-hold.ts';
+import type { OwnerMemory, OwnerPorts } from './owner-memory.ts';
+import { Rebase } from './rebase.ts';
 import type { RedrivePorts } from './redrive.ts';
 import { ReplayLog, type SliceIdentity } from './replay-log.ts';
 import { RunMerger } from './run-merger.ts';
-import { type Memory, type MemoryPorts, SliceMemory } from './slice-memory.ts';
 import { Tick } from './tick.ts';
 
-export interface TaskPorts extends Omit<MemoryPorts, 'heads'>, RedrivePorts {
+export interface TaskPorts extends Omit<OwnerPorts, 'heads'>, RedrivePorts {
   readonly heads: CheckpointStore;
   readonly suspicions: SuspicionStore;
   readonly pauses: Pauses;
@@ -44,7 +45,7 @@ interface Attempt {
   /** What to do where the slice is to be left as it is. */
   readonly held: (head: Head) => Promise<Step>;
   /** `losses`: races lost in a row, so many halvings of the work that one commit takes. */
-  readonly step: (memory: Memory, losses: number) => Promise<Step>;
+  readonly step: (memory: OwnerMemory, losses: number) => Promise<Step>;
 }
 
 /** Across the attempts of one invocation. */
@@ -61,14 +62,14 @@ const LOSSES_TO_HOLD = 2;
 export class SliceTask {
   readonly #identity: SliceIdentity;
   readonly #ports: TaskPorts;
-  readonly #owner: SliceMemory;
+  readonly #rebase: Rebase;
   readonly #guard: FoldGuard;
   readonly #committer: Committer;
   readonly #catchUp: CatchUp;
   readonly #hold: HeadHold;
   readonly #tick: Tick;
   readonly #planHash: string;
-  #memory: Memory | null = null;
+  #memory: OwnerMemory | null = null;
   /** The generation that this task fenced. */
   #lease: number | null = null;
   #busy = false;
@@ -84,12 +85,12 @@ export class SliceTask {
     this.#identity = identity;
     this.#ports = ports;
     this.#planHash = plan.hash;
-    this.#hold = new HeadHold(() => this.#owner.lookAtHead(), ports);
+    this.#hold = new HeadHold(() => this.#rebase.lookAtHead(), ports);
     const held = { ...ports, heads: this.#hold.heads };
-    this.#owner = new SliceMemory(identity, plan, decoder, held);
+    this.#rebase = new Rebase(identity, plan, decoder, held);
     this.#guard = new FoldGuard(identity.sliceId, ports.suspicions);
     const merger = new RunMerger(ports);
-    this.#committer = new Committer(this.#owner, merger, held);
+    this.#committer = new Committer(merger, held);
     this.#tick = new Tick(
       { sliceId: identity.sliceId, planHash: plan.hash },
       { ...ports, guard: this.#guard, committer: this.#committer, merger },
@@ -170,7 +171,7 @@ export class SliceTask {
    */
   tick(timeLeftMs: () => number, claimed: number | null = null): Promise<DeliveryReport> {
     return this.#exclusively(async (report) => {
-      if (!(await this.#tick.isDue(await this.#owner.readHead()))) return;
+      if (!(await this.#tick.isDue(await this.#rebase.readHead()))) return;
       await this.#attempt({
         timeLeftMs,
         report,
@@ -349,10 +350,10 @@ export class SliceTask {
   }
 
   /** A memory at `head`, under this code's plan; null if HEAD moved. */
-  async #reach(head: Head, report: DeliveryReport): Promise<Memory | null> {
+  async #reach(head: Head, report: DeliveryReport): Promise<OwnerMemory | null> {
     const before = this.#memory;
     this.#memory = null;
-    const reached = await this.#owner.reach(head, before);
+    const reached = await this.#rebase.reach(head, before);
     if (reached.outcome === 'lost') return null;
     const { memory, restored, rewoundTo } = reached;
     if (restored) {

@@ -12,6 +12,7 @@ import { REDRIVE_CACHE_BYTES_MAX, REDRIVE_ROUND_MS_MAX } from '../limits.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
 import type { FoldGuard } from './fold-guard.ts';
+import type { OwnerMemory, OwnerPorts } from './owner-memory.ts';
 import {
   finishRequests,
   forgetSettled,
@@ -20,9 +21,8 @@ import {
   redriveRound,
 } from './redrive.ts';
 import type { RunMerger } from './run-merger.ts';
-import type { Memory, MemoryPorts } from './slice-memory.ts';
 
-export interface TickParts extends RedrivePorts, Pick<MemoryPorts, 'blobs' | 'clock' | 'knobs'> {
+export interface TickParts extends RedrivePorts, Pick<OwnerPorts, 'blobs' | 'clock' | 'knobs'> {
   readonly guard: FoldGuard;
   readonly committer: Committer;
   readonly merger: RunMerger;
@@ -61,7 +61,7 @@ export class Tick {
   }
 
   /** One round, committed by itself. */
-  async step(memory: Memory, limits: TickLimits, report: DeliveryReport): Promise<Step> {
+  async step(memory: OwnerMemory, limits: TickLimits, report: DeliveryReport): Promise<Step> {
     const { inbox, quarantine, guard, committer, clock, blobs } = this.#parts;
     if ((await this.#adopt(memory, report)) === 'lost') return 'lost';
     const { open } = await readInbox(memory.head, inbox);
@@ -95,14 +95,14 @@ export class Tick {
   }
 
   /** What a round before has finished comes into a base at once: a memory that is as new as HEAD is likely to win its race. */
-  async #adopt(memory: Memory, report: DeliveryReport): Promise<Step> {
+  async #adopt(memory: OwnerMemory, report: DeliveryReport): Promise<Step> {
     const { merger, committer } = this.#parts;
     if (merger.finished === null || memory.head.status !== 'OPEN') return 'done';
     return committer.commit(memory, report, { base: true });
   }
 
   /** One round of a merge. It is not begun, nor gone on with, by an invocation that has no time left for more than a commit. */
-  async #merge(memory: Memory, limits: TickLimits, report: DeliveryReport): Promise<void> {
+  async #merge(memory: OwnerMemory, limits: TickLimits, report: DeliveryReport): Promise<void> {
     const { merger, clock, knobs } = this.#parts;
     const hasTime = () => limits.timeLeftMs() > knobs.commitReserveMs;
     if (memory.head.status !== 'OPEN' || !merger.isDue(memory.head) || !hasTime()) return;
@@ -131,7 +131,7 @@ export class Tick {
     return this.#parts.committer.due(facts) === 'checkpoint';
   }
 
-  #isSaveDue({ head, state }: Memory, report: DeliveryReport, hasRedriven: boolean): boolean {
+  #isSaveDue({ head, state }: OwnerMemory, report: DeliveryReport, hasRedriven: boolean): boolean {
     const facts = {
       occasion: 'tick',
       head,

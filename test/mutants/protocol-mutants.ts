@@ -64,7 +64,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'what lost a race stays beneath what won it',
     'InvariantFault',
-    'core/task/slice-memory.ts',
+    'core/task/rebase.ts',
     'memory.state.undo();',
     '',
   ),
@@ -120,7 +120,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a stale memory writes its chain back after another owner moved on',
     'InvariantFault',
-    'core/task/slice-memory.ts',
+    'core/task/rebase.ts',
     'isSameEpoch(memory.head, head)) {',
     'memory.head.timeline === head.timeline) {',
   ),
@@ -211,8 +211,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'quarantined records are listed by the next commit only',
     'wrong answer',
-    'core/task/slice-memory.ts',
-    'const unlisted = checkpoint.quarantined.map((record) => this.identify(record, head));',
+    'core/task/owner-memory.ts',
+    'const unlisted = checkpoint.quarantined.map((record) => quarantinedBy(head, record));',
     'const unlisted: QuarantinedRecord[] = [];',
   ),
   mutant(
@@ -267,7 +267,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a rollback goes on from where the slice is, with the state of then',
     'a rollback lost what came since',
-    'core/task/slice-memory.ts',
+    'core/task/rebase.ts',
     "if (plan.kind === 'rollback') {",
     'if (plan.kind.length === 0) {',
   ),

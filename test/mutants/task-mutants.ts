@@ -22,7 +22,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     ...mutant(
       'no gap is looked for after a rewind',
       'wrong state',
-      'core/task/slice-memory.ts',
+      'core/task/rebase.ts',
       "    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };",
       "    memory.followsSource = true;\n    return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };",
     ),
@@ -32,7 +32,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     ...mutant(
       'no gap is looked for after a restore',
       'wrong state',
-      'core/task/slice-memory.ts',
+      'core/task/rebase.ts',
       'next.followsSource = (memory?.followsSource ?? false) && !restored;',
       'next.followsSource = true;',
     ),

@@ -5,12 +5,11 @@
  *   HEAD read ─ another plan? ─ held │ rollback, something lost since: rewind │ switch: restore, new views begin here
  *             └ same plan ─ same epoch: keep all │ newer: apply deltas │ none: restore ─ damaged? rewind to a sound epoch
  *
- * Invariants: a memory is the fold of exactly the slice's records up to its position; nothing damaged is ever used; what
+ * Invariants: a memory that is reached stands at exactly the HEAD that it was reached for; nothing damaged is ever used; what
  * HEAD says is changed under the revision that was read only.
  */
 import { assert } from '../assert.ts';
 import { beginSlice, planIsLost, recordBirth } from '../checkpoint/beginning.ts';
-import type { CommitPorts } from '../checkpoint/commit.ts';
 import { soundEpochs } from '../checkpoint/fallback.ts';
 import { type Head, type PreviousPlan, parseHead } from '../checkpoint/head.ts';
 import { sameBlob } from '../checkpoint/names.ts';
@@ -20,47 +19,17 @@ import { firstHead, leaving } from '../checkpoint/transitions.ts';
 import type { RecordDecoder } from '../decode/record-decoder.ts';
 import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault, HeldFault } from '../faults.ts';
-import type {
-  PlanRegistry,
-  QuarantinedRecord,
-  QuarantineIndex,
-  RecordSource,
-  ShardDirectory,
-} from '../ports.ts';
 import { comparePositions, type Position } from '../position.ts';
 import { RecentChanges } from '../state/recent-changes.ts';
-import { SliceState } from '../state/slice-state.ts';
+import { type OwnerMemory, type OwnerPorts, quarantinedBy, rememberedAt } from './owner-memory.ts';
 import { decidePlan, type PlanDecision } from './plan-change.ts';
 import type { SliceIdentity } from './replay-log.ts';
 import { hasLostNothing, type Standing } from './rollback-loss.ts';
 
-export interface MemoryPorts extends CommitPorts {
-  readonly source: RecordSource;
-  readonly shards: ShardDirectory;
-  readonly quarantine: QuarantineIndex;
-  readonly plans: PlanRegistry;
-}
-
-export interface Memory {
-  head: Head;
-  checkpoint: Checkpoint;
-  state: SliceState;
-  /** Arrival time of the record at the position; 0 if the position is the cursor's. */
-  arrivalMs: number;
-  /** The record at the position was read from the stream to close a gap; false if the event source brought it. */
-  closesGap: boolean;
-  /** What HEAD's epoch quarantined and the index may not list yet. */
-  unlisted: readonly QuarantinedRecord[];
-  /** True once a batch was committed: what the event source brings next follows it, as far as is known. */
-  followsSource: boolean;
-  /** Another plan wrote HEAD; the next commit goes over to this one, under this ordinal. */
-  switchTo: number | null;
-}
-
 export type Reached =
   | {
       readonly outcome: 'reached';
-      readonly memory: Memory;
+      readonly memory: OwnerMemory;
       /** It was built from the stores. */
       readonly restored: boolean;
       /** HEAD went back to this epoch on the way. */
@@ -69,15 +38,15 @@ export type Reached =
   /** HEAD moved meanwhile: read it again. */
   | { readonly outcome: 'lost' };
 
-export class SliceMemory {
+export class Rebase {
   readonly #identity: SliceIdentity;
   readonly #plan: Plan;
   readonly #decoder: RecordDecoder;
-  readonly #ports: MemoryPorts;
+  readonly #ports: OwnerPorts;
   /** The slice's birth record is durable. */
   #isBorn = false;
 
-  constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: MemoryPorts) {
+  constructor(identity: SliceIdentity, plan: Plan, decoder: RecordDecoder, ports: OwnerPorts) {
     this.#identity = identity;
     this.#plan = plan;
     this.#decoder = decoder;
@@ -104,7 +73,7 @@ export class SliceMemory {
    * A memory at `head`, out of `memory` where that is of use: it is not to be used again. Throws `HeldFault` where another
    * plan is active, `CorruptStateFault` where no epoch can be read and replayed.
    */
-  async reach(head: Head, memory: Memory | null): Promise<Reached> {
+  async reach(head: Head, memory: OwnerMemory | null): Promise<Reached> {
     const plan = await this.#decidePlan(head);
     if (plan.kind === 'rollback') {
       const rolledBack = await this.#rollBack(head, plan);
@@ -123,18 +92,8 @@ export class SliceMemory {
     }
   }
 
-  remember(head: Head, checkpoint: Checkpoint): Memory {
-    const state = new SliceState(checkpoint.image, this.#decoder, this.#identity.shardId);
-    const unlisted = checkpoint.quarantined.map((record) => this.identify(record, head));
-    const memory = { head, checkpoint, state, unlisted };
-    const unknown = { arrivalMs: 0, closesGap: false, followsSource: false };
-    return { ...memory, ...unknown, switchTo: null };
-  }
-
-  identify(record: Checkpoint['quarantined'][number], head: Head): QuarantinedRecord {
-    const { sliceId, shardId } = this.#identity;
-    const { timeline, epoch, planHash } = head;
-    return { ...record, sliceId, shardId, timeline, epoch, planHash };
+  #remember(head: Head, checkpoint: Checkpoint): OwnerMemory {
+    return rememberedAt(head, checkpoint, this.#decoder);
   }
 
   async #begin(): Promise<Head> {
@@ -163,7 +122,7 @@ export class SliceMemory {
     return decision;
   }
 
-  async #follow(head: Head, memory: Memory | null, switchTo: number | null): Promise<Reached> {
+  async #follow(head: Head, memory: OwnerMemory | null, switchTo: number | null): Promise<Reached> {
     const { blobs } = this.#ports;
     let checkpoint: Checkpoint;
     let restored = true;
@@ -178,7 +137,7 @@ export class SliceMemory {
       checkpoint.image.adoptPlan(head.epoch + 1);
       checkpoint.parts.follow(checkpoint.image, head.epoch + 1);
     }
-    const next = this.remember(head, checkpoint);
+    const next = this.#remember(head, checkpoint);
     next.followsSource = (memory?.followsSource ?? false) && !restored;
     next.switchTo = switchTo;
     return { outcome: 'reached', memory: next, restored, rewoundTo: null };
@@ -211,7 +170,7 @@ export class SliceMemory {
       if (!(await this.#isReplayable(checkpoint.image.progress.position, head))) continue;
       if (epoch === head.epoch) {
         const { quarantined } = checkpoint;
-        await this.#ports.quarantine.put(quarantined.map((record) => this.identify(record, head)));
+        await this.#ports.quarantine.put(quarantined.map((record) => quarantinedBy(head, record)));
       }
       const planOrdinal = switchTo ?? head.planOrdinal;
       const previous = switchTo === null ? head.previous : null;
@@ -273,7 +232,7 @@ export class SliceMemory {
     if (rewound.outcome === 'refused') return { outcome: 'lost' };
     const since = { recent: new RecentChanges(), chain: rewound.chain, quarantined: [] };
     const checkpoint = { ...target.checkpoint, ...since };
-    const memory = this.remember(rewound.head, checkpoint);
+    const memory = this.#remember(rewound.head, checkpoint);
     return { outcome: 'reached', memory, restored: true, rewoundTo: epoch };
   }
 
