@@ -3,7 +3,7 @@
  * environment; how long a call may take follows the invocation that runs.
  */
 import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
@@ -41,7 +41,10 @@ import { VARIABLE } from './deployment-contract.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-const timerPauses: Pauses = { pause: (ms) => setTimeout(ms) };
+const timerPauses: Pauses = {
+  pause: (ms) => setTimeout(ms),
+  giveWay: () => setImmediate(),
+};
 
 const randomNonces: NonceSource = { nonce: () => randomBytes(8).toString('hex') };
 

@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { CheckpointDatabase } from '../adapters/local/store/checkpoint-database.ts';
 import { FileObjectStore } from '../adapters/local/store/file-object-store.ts';
 import { LocalCheckpointStore } from '../adapters/local/store/local-checkpoint-store.ts';
@@ -19,7 +19,10 @@ import type { TaskPorts } from '../core/task/slice-task.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-const timerPauses: Pauses = { pause: (ms) => setTimeout(ms) };
+const timerPauses: Pauses = {
+  pause: (ms) => setTimeout(ms),
+  giveWay: () => setImmediate(),
+};
 
 export const randomNonces: NonceSource = { nonce: () => randomBytes(8).toString('hex') };
 

@@ -45,7 +45,10 @@ export function faultyPorts(
       objects: overConnection('objects', objects, connection, habits.baseMs),
     },
     clock: { nowMs: habits.nowMs },
-    pauses: { pause: (ms) => connection.pause(ms) },
+    pauses: {
+      pause: (ms) => connection.pause(ms),
+      giveWay: () => connection.pause(0),
+    },
     nonces: drawnNonces(habits.random),
     knobs: { ...DEFAULT_KNOBS, ...habits.knobs },
   };

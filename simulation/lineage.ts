@@ -148,8 +148,25 @@ export class Lineage {
         redriven.push({ afterCount: head.recordCount, ...position });
       }
     }
-    return redriven;
+    // One request may have been refused what the next one got, so then only the ledger knows in which order they came.
+    const places = redriven.map((each) => recordId(each));
+    const isRepeated = new Set(places).size < places.length;
+    return isRepeated ? byLedger(redriven, head.shardId, ledger) : redriven;
   }
+}
+
+/** In the order in which their marks came to the ledger. */
+function byLedger(
+  redriven: readonly Redriven[],
+  shardId: string,
+  ledger: readonly ClosedEntry[],
+): Redriven[] {
+  const placeOf = (record: Redriven) =>
+    ledger.findIndex((entry) => cameBack({ shardId, ...record }, [entry]));
+  return redriven
+    .map((record) => ({ record, place: placeOf(record) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ record }) => record);
 }
 
 /** True if these entries of the ledger mark the record as come back. */

@@ -32,7 +32,10 @@ export class MemoryPorts implements TaskPorts {
   readonly source = new MemoryRecordSource();
   readonly nonces = new CountingNonces();
   /** Time passes at once. */
-  readonly pauses: Pauses = { pause: async (ms) => this.clock.advance(ms) };
+  readonly pauses: Pauses = {
+    pause: async (ms) => this.clock.advance(ms),
+    giveWay: async () => {},
+  };
   readonly shards: ShardDirectory = {
     hashRange: async () => WHOLE_RANGE,
     streamId: async () => STREAM_ID,

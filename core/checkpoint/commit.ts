@@ -6,6 +6,8 @@
  *
  * A crash before 5 leaves orphans, which go when the floor passes their epoch. After 5 the checkpoint exists: a crash
  * before 6 is made up for by the next owner before its own commit; a crash before 7 by the next compaction.
+ *
+ * Whatever needs no base is encoded at once, before anything is written, so that the state may be folded on meanwhile.
  */
 import { assert } from '../assert.ts';
 import type { Knobs } from '../knobs.ts';
@@ -13,6 +15,7 @@ import type { Clock, NonceSource, TaskHeads } from '../ports.ts';
 import { closingBytes } from '../state/closing.ts';
 import type { RecentChange, RecentChanges } from '../state/recent-changes.ts';
 import type { SliceState } from '../state/slice-state.ts';
+import type { QuarantineEntry } from '../state/state-change.ts';
 import { type WrittenBase, writeBase } from './base-writer.ts';
 import { type BlobStores, writeBlob } from './blobs.ts';
 import { type ChainLink, continued, cutChain } from './chain.ts';
@@ -21,7 +24,7 @@ import { encodeDelta } from './delta.ts';
 import { type Head, standingOf } from './head.ts';
 import { writeHead } from './head-write.ts';
 import { chainSince, type Manifest, partBytesOf } from './manifest.ts';
-import { writeMerged } from './merge-writer.ts';
+import { type EncodedMerge, encodeMerge } from './merge-writer.ts';
 import type { MergedRun } from './merged-run.ts';
 import type { BlobReference } from './names.ts';
 import type { OpenParts, Touched } from './open-parts.ts';
@@ -65,7 +68,7 @@ export interface CommitObservation {
   readonly changedEntries: number;
   /** Of delta, merged delta, base and run. */
   readonly writtenBytes: number;
-  /** Encoding and writing these. */
+  /** Encoding and writing these, with what was folded meanwhile. */
   readonly writeMs: number;
   /** Writing HEAD. */
   readonly headMs: number;
@@ -80,6 +83,8 @@ export type CommitOutcome =
       /** What the delta touched. */
       readonly touched: Touched;
       readonly changed: RecentChange;
+      /** What the delta quarantined. */
+      readonly quarantined: readonly QuarantineEntry[];
       /** With the changes after this epoch; null: nothing was merged. */
       readonly mergedAfter: number | null;
       readonly compacted: boolean;
@@ -93,69 +98,77 @@ interface EpochName {
   readonly nonce: string;
 }
 
-/** Writes epoch + 1. What the state has folded is neither committed nor undone: that is up to the outcome. */
-export async function commit(
+/** A commit of which nothing is written yet. */
+export interface PreparedCommit {
+  /** The state must stay as it is until the outcome is known. */
+  readonly needsBase: boolean;
+  /** Writes epoch + 1. What the state has folded is neither committed nor undone: that is up to the outcome. */
+  readonly write: () => Promise<CommitOutcome>;
+}
+
+/** Encodes what epoch + 1 changes. */
+export function prepareCommit(
   basis: CommitBasis,
   ports: CommitPorts,
   request: CommitRequest,
-): Promise<CommitOutcome> {
+): PreparedCommit {
   const { head, state, arrivalMs, closesGap } = basis;
   assert(state.isWhole, 'a-commit-falls-between-kinesis-records');
   const nowMs = ports.clock.nowMs();
-  const planOrdinal = request.planOrdinal ?? head.planOrdinal;
-  const { base, merged, delta, chain, touched, changed } = await writeBlobs(basis, ports, request);
+  const encoded = encodeBlobs(basis, ports, request);
+  const planHash = state.image.plan.hash;
+  const { planOrdinal } = request;
   const epoch = {
     standing: standingOf(state.progress),
     arrivalMs,
     closesGap,
     entryCount: state.openEntryCount,
-    delta,
-    chain,
-    base: base === null ? null : newBase(base),
-    switchTo:
-      request.planOrdinal === undefined ? null : { planOrdinal, planHash: state.image.plan.hash },
+    switchTo: planOrdinal === undefined ? null : { planOrdinal, planHash },
     nowMs,
   };
-  const next = committing(head, epoch, ports.knobs);
-  const writtenMs = ports.clock.nowMs();
-  const commit = await writeHead(head, next, ports.heads);
-  if (commit.outcome === 'refused') return commit;
-  return {
-    outcome: 'applied',
-    head: next,
-    manifest: base?.manifest ?? basis.manifest,
-    chain,
-    touched,
-    changed,
-    mergedAfter: merged?.after ?? null,
-    compacted: base !== null,
-    observed: {
-      changedEntries: state.changedEntryCount,
-      writtenBytes: delta.byteLength + (merged?.byteLength ?? 0) + (base?.byteLength ?? 0),
-      writeMs: Math.max(0, writtenMs - nowMs),
-      headMs: Math.max(0, ports.clock.nowMs() - writtenMs),
-    },
+  const { quarantined, changedEntryCount } = state;
+  const write = async (): Promise<CommitOutcome> => {
+    const { base, merged, delta, chain } = await writeBlobs(basis, encoded, ports, request);
+    const named = { delta, chain, base: base === null ? null : newBase(base) };
+    const next = committing(head, { ...epoch, ...named }, ports.knobs);
+    const writtenMs = ports.clock.nowMs();
+    const commit = await writeHead(head, next, ports.heads);
+    if (commit.outcome === 'refused') return commit;
+    return {
+      outcome: 'applied',
+      head: next,
+      manifest: base?.manifest ?? basis.manifest,
+      chain,
+      touched: encoded.touched,
+      changed: encoded.changed,
+      quarantined,
+      mergedAfter: merged?.after ?? null,
+      compacted: base !== null,
+      observed: {
+        changedEntries: changedEntryCount,
+        writtenBytes: delta.byteLength + (merged?.byteLength ?? 0) + (base?.byteLength ?? 0),
+        writeMs: Math.max(0, writtenMs - nowMs),
+        headMs: Math.max(0, ports.clock.nowMs() - writtenMs),
+      },
+    };
   };
+  return { needsBase: encoded.budget !== null, write };
 }
 
-interface WrittenBlobs {
-  readonly base: WrittenBase | null;
-  readonly merged: ChainLink | null;
-  readonly delta: BlobReference;
-  /** What the next delta names. */
-  readonly chain: readonly ChainLink[];
+interface EncodedBlobs {
+  readonly name: EpochName;
+  readonly planHash: string;
+  readonly change: Uint8Array;
+  readonly merge: EncodedMerge | null;
   readonly touched: Touched;
   readonly changed: RecentChange;
+  /** Bytes of parts that a base writes anew; null: none is written. */
+  readonly budget: number | null;
 }
 
-/** All that HEAD is to name. */
-async function writeBlobs(
-  basis: CommitBasis,
-  ports: CommitPorts,
-  request: CommitRequest,
-): Promise<WrittenBlobs> {
+function encodeBlobs(basis: CommitBasis, ports: CommitPorts, request: CommitRequest): EncodedBlobs {
   const { head, state } = basis;
-  const { sliceId, timeline, generation } = head;
+  const { sliceId, timeline } = head;
   const name: EpochName = { timeline, epoch: head.epoch + 1, nonce: ports.nonces.nonce() };
   const { bytes: change, tailFrom, tailTo } = state.encodeDelta();
   const touched = basis.parts.touchedBy(state);
@@ -171,22 +184,47 @@ async function writeBlobs(
   };
   const afters = mergesAt(name.epoch, partBytes, ports.knobs);
   const decision = decideCompaction({ ...facts, merges: afters.length > 0 }, ports.knobs);
-  const budget = decision === 'delta-and-base' ? rewriteBudget(tailTo, ports.knobs) : 0;
-  const base =
-    decision === 'delta' ? null : await writeBase({ ...basis, name, touched, budget }, ports);
+  const rewritten = decision === 'delta-and-base' ? rewriteBudget(tailTo, ports.knobs) : 0;
   const tails = [{ epoch: name.epoch, bytes: change.slice(tailFrom, tailTo) }];
   const windows = state.changedWindows();
   const changed = { after: head.epoch, epoch: name.epoch, windows, tails };
   const entryBytes = tailFrom / Math.max(1, state.changedEntryCount);
-  const wanted = { ...basis, name, sliceId, changed, entryBytes, afters };
-  const merged = await writeMerged(wanted, ports.blobs);
+  const merge = encodeMerge({ ...basis, name, sliceId, changed, entryBytes, afters });
+  const budget = decision === 'delta' ? null : rewritten;
+  return { name, planHash: state.image.plan.hash, change, merge, touched, changed, budget };
+}
+
+interface WrittenBlobs {
+  readonly base: WrittenBase | null;
+  readonly merged: ChainLink | null;
+  readonly delta: BlobReference;
+  /** What the next delta names. */
+  readonly chain: readonly ChainLink[];
+}
+
+/** All that HEAD is to name. */
+async function writeBlobs(
+  basis: CommitBasis,
+  { name, planHash, change, merge, touched, budget }: EncodedBlobs,
+  ports: CommitPorts,
+  request: CommitRequest,
+): Promise<WrittenBlobs> {
+  const { head } = basis;
+  const { sliceId, generation } = head;
+  const base = budget === null ? null : await writeBase({ ...basis, name, touched, budget }, ports);
+  let merged: ChainLink | null = null;
+  if (merge !== null) {
+    const mergedName = { ...name, kind: 'merged' } as const;
+    const reference = await writeBlob(ports.blobs, sliceId, mergedName, merge.bytes);
+    merged = { ...reference, after: merge.after };
+  }
   const predecessors = cutChain(basis.chain, head);
   const header = {
     ...name,
     sliceId,
     generation,
     planOrdinal: request.planOrdinal ?? head.planOrdinal,
-    planHash: state.image.plan.hash,
+    planHash,
     predecessors,
     merged,
     base: base?.base ?? head.base,
@@ -195,8 +233,7 @@ async function writeBlobs(
   };
   const bytes = encodeDelta(header, change);
   const delta = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'delta' }, bytes);
-  const chain = continued(predecessors, merged, delta);
-  return { base, merged, delta, chain, touched, changed };
+  return { base, merged, delta, chain: continued(predecessors, merged, delta) };
 }
 
 function newBase({ base, manifest, awaitsMerge }: WrittenBase): NewBase {

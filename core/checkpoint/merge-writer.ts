@@ -1,11 +1,10 @@
 /**
- * Writing a merged delta: of the spans that end with the epoch that is being written the longest whose changes are known and fit.
+ * A merged delta for the epoch that is being written: of the spans that end with it the longest whose changes are known and fit.
  * The entries are written with their values now, so nothing is read.
  */
 import { MERGED_BYTES_MAX } from '../limits.ts';
 import type { RecentChange, RecentChanges } from '../state/recent-changes.ts';
 import type { SliceState } from '../state/slice-state.ts';
-import { type BlobStores, writeBlob } from './blobs.ts';
 import type { ChainLink } from './chain.ts';
 import { encodeMergedDelta } from './merged-delta.ts';
 import { type BlobName, deltaOf } from './names.ts';
@@ -25,11 +24,14 @@ export interface MergeRequest {
   readonly chain: readonly ChainLink[];
 }
 
-/** The link that was written; null: none was. */
-export async function writeMerged(
-  request: MergeRequest,
-  stores: BlobStores,
-): Promise<ChainLink | null> {
+/** What is to be written, and the epoch that it leads on from. */
+export interface EncodedMerge {
+  readonly after: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Null: nothing is merged. */
+export function encodeMerge(request: MergeRequest): EncodedMerge | null {
   const { sliceId, name, state, recent, entryBytes, chain } = request;
   const known = new Set(recent.beginnings);
   for (const after of request.afters) {
@@ -42,9 +44,7 @@ export async function writeMerged(
     const { tails } = change;
     const planHash = state.image.plan.hash;
     const header = { ...name, sliceId, planHash, before, tails };
-    const bytes = encodeMergedDelta(header, state.encodeChanged(change.windows));
-    const reference = await writeBlob(stores, sliceId, { ...name, kind: 'merged' }, bytes);
-    return { ...reference, after };
+    return { after, bytes: encodeMergedDelta(header, state.encodeChanged(change.windows)) };
   }
   return null;
 }

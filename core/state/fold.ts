@@ -253,10 +253,7 @@ export class RecordFold {
     if (dedupeId === null) return false;
     hashText(dedupeId, this.#dedupeId);
     const expiredMs = Math.max(this.#expiredMs(image, since), timeMs - this.#withinMs);
-    return (
-      since.dedupeIds.has(this.#dedupeId, expiredMs) ||
-      image.dedupeIds.has(this.#dedupeId, expiredMs)
-    );
+    return since.hasId(this.#dedupeId, expiredMs) || image.dedupeIds.has(this.#dedupeId, expiredMs);
   }
 
   #expiredMs({ dedupe }: SliceImage, { progress }: Uncommitted): number {

@@ -9,6 +9,7 @@
  * Keys leave with their window as a whole, or newest first, where they came since the last commit: none that stays was
  * placed behind one that leaves.
  */
+import { assert } from '../assert.ts';
 import type { ByteWriter } from '../bytes.ts';
 import { grownCapacity } from './growth.ts';
 
@@ -26,6 +27,13 @@ const HASH = 1;
 const SLOT = 2;
 /** Equal to the generation where the key was touched. */
 const STAMP = 3;
+
+/** What a commit that is under way is to commit. */
+interface SealedKeys {
+  /** Keys below it were there. */
+  readonly size: number;
+  readonly touched: number[];
+}
 
 /** By ordinal, in the order in which they came. */
 export type WindowEntries = Pick<
@@ -54,9 +62,10 @@ export class KeyTable {
   #size = 0;
   /** Keys below it were there at the last commit. */
   #committedSize = 0;
-  /** Since the last commit, in that order. */
+  /** Since the last commit, or since it was sealed, in that order. */
   #touched: number[] = [];
   #generation = 1;
+  #sealed: SealedKeys | null = null;
 
   get size(): number {
     return this.#size;
@@ -69,6 +78,11 @@ export class KeyTable {
 
   get touchedCount(): number {
     return this.#touched.length;
+  }
+
+  /** Keys that an undo leaves. */
+  get #keptSize(): number {
+    return this.#sealed?.size ?? this.#committedSize;
   }
 
   /** The ordinal of the key that is the first `length` bytes, or −1. `hash` is `hashKey` of it. */
@@ -107,7 +121,7 @@ export class KeyTable {
     return ordinal;
   }
 
-  /** Notes that the entry changes; false if it was noted since the last commit. */
+  /** Notes that the entry changes; false if it was noted since the last commit, or since the table was sealed. */
   touch(ordinal: number): boolean {
     const at = ordinal * ROW + STAMP;
     if (this.#rows[at] === this.#generation) return false;
@@ -116,25 +130,38 @@ export class KeyTable {
     return true;
   }
 
-  /** True for a key that came since the last commit. */
+  /** True for a key that came since then. */
   isNew(ordinal: number): boolean {
-    return ordinal >= this.#committedSize;
+    return ordinal >= this.#keptSize;
   }
 
-  /** Ordinals that were touched since the last commit, in that order. */
+  /** Ordinals that were touched since then, in that order. */
   touched(): Uint32Array {
     return Uint32Array.from(this.#touched);
   }
 
-  /** All that was touched and added is committed. */
+  /** What was touched and added is about to be committed; what is from now on is apart from it. */
+  seal(): void {
+    assert(this.#sealed === null, 'one-commit-at-a-time');
+    this.#sealed = { size: this.#size, touched: this.#touched };
+    this.#touched = [];
+    this.#generation++;
+  }
+
+  /** What was sealed is committed; where nothing is, all that was touched and added. */
   commit(): void {
+    if (this.#sealed !== null) {
+      this.#committedSize = this.#sealed.size;
+      this.#sealed = null;
+      return;
+    }
     this.#committedSize = this.#size;
     this.#forgetTouched();
   }
 
-  /** The keys that came since the last commit leave; `leaves` is told the slot of each. */
+  /** The keys that came since the last commit, or since the table was sealed, leave; `leaves` is told the slot of each. */
   undo(leaves: (slot: number) => void): void {
-    while (this.#size > this.#committedSize) {
+    while (this.#size > this.#keptSize) {
       const ordinal = this.#size - 1;
       if (this.#crowded !== null) this.#crowded.delete(this.#textAt(ordinal));
       else if (this.#places !== null) this.#displace(this.#places, ordinal);
@@ -142,6 +169,15 @@ export class KeyTable {
       leaves(this.slotAt(ordinal));
     }
     this.#forgetTouched();
+  }
+
+  /** What was sealed is not committed after all; what came after it was undone. */
+  reopen(): void {
+    const { size, touched } = this.#sealed as SealedKeys;
+    assert(this.#touched.length === 0 && this.#size === size, 'the-newest-is-undone-first');
+    this.#touched = touched;
+    for (const ordinal of touched) this.#rows[ordinal * ROW + STAMP] = this.#generation;
+    this.#sealed = null;
   }
 
   /** Length and bytes of a key. */
@@ -193,8 +229,9 @@ export class KeyTable {
   /** Bytes of memory that the table's arrays hold, about. */
   heapBytes(): number {
     const places = this.#places === null ? 0 : this.#places.byteLength;
+    const touchedCount = this.#touched.length + (this.#sealed?.touched.length ?? 0);
     const crowded = this.#crowded === null ? 0 : this.#size * CROWDED_BYTES + this.#arena.length;
-    return this.#arena.length + this.#rows.byteLength + places + crowded + 8 * this.touchedCount;
+    return this.#arena.length + this.#rows.byteLength + places + crowded + 8 * touchedCount;
   }
 
   #findAmongFew(bytes: Uint8Array, length: number, hash: number): number {

@@ -3,7 +3,8 @@
  * folded since the last commit.
  *
  * Invariants: it is the fold of exactly the shard's records up to `position`; until `commit`, `undo` gives back all of what
- * the last commit left, so that a memory that lost a race can go on from there.
+ * the last commit left, so that a memory that lost a race can go on from there. What a commit is to commit can be sealed while it is
+ * under way, so that records are folded meanwhile: then there are two generations, and the newest is undone first.
  */
 import { assert } from '../assert.ts';
 import { ByteWriter } from '../bytes.ts';
@@ -46,7 +47,11 @@ const ENTRY_BYTES = 48;
 
 export class SliceState {
   readonly image: SliceImage;
-  readonly #since: Uncommitted;
+  /** Since the last commit, or since it was sealed. */
+  #since: Uncommitted;
+  /** Of a commit that is under way. */
+  #sealed: Uncommitted | null = null;
+  #spare: Uncommitted | null = null;
   readonly #fold: RecordFold;
 
   constructor(image: SliceImage, decoder: RecordDecoder, shardId: string) {
@@ -100,6 +105,7 @@ export class SliceState {
 
   /** See `RecordFold.redrive`. `stored` are the record's entries in the ledger's runs. */
   redrive(record: StreamRecord & LedgerRecord, stored: readonly ClosedEntry[]): RedriveResult {
+    this.#assertUnsealed();
     const standing = this.ledgerStanding(record, stored);
     if (standing.waiting.length === 0) {
       return { outcome: standing.cameBack ? 'came-back' : 'not-put-aside' };
@@ -127,8 +133,35 @@ export class SliceState {
     return [...entries.values()];
   }
 
+  /** All that was folded is about to be committed, by what `encodeDelta` has written of it; what is folded from now on is apart from it. */
+  seal(): void {
+    assert(this.isWhole, 'a-commit-falls-between-kinesis-records');
+    this.#assertUnsealed();
+    for (const table of this.image.tables) table.seal();
+    const next = this.#spare ?? new Uncommitted(this.image);
+    next.follow(this.#since);
+    this.#spare = null;
+    this.#sealed = this.#since;
+    this.#since = next;
+  }
+
+  /** What was sealed is not committed after all, and not undone either; what was folded since is. */
+  reopen(): void {
+    const sealed = this.#sealed;
+    assert(sealed !== null, 'what-is-reopened-was-sealed');
+    for (const table of this.image.tables) {
+      table.undo();
+      table.reopen();
+    }
+    this.#since.reset(this.image);
+    this.#spare = this.#since;
+    this.#since = sealed;
+    this.#sealed = null;
+  }
+
   /** Back to what the last commit left. */
   undo(): void {
+    this.#assertUnsealed();
     for (const table of this.image.tables) table.undo();
     this.#since.reset(this.image);
   }
@@ -139,6 +172,7 @@ export class SliceState {
     readonly tailFrom: number;
     readonly tailTo: number;
   } {
+    this.#assertUnsealed();
     const since = this.#since;
     const source = {
       progress: since.progress,
@@ -197,7 +231,7 @@ export class SliceState {
       progress: this.#since.progress,
       views: this.#views(),
       dedupe: this.image.dedupe,
-      dedupeIds: [this.image.dedupeIds, this.#since.dedupeIds],
+      dedupeIds: [this.image.dedupeIds, ...this.#since.allIds()],
       quarantined: [],
     };
     return encode(source, 'by-key');
@@ -266,17 +300,22 @@ export class SliceState {
     ]);
   }
 
-  /** What was folded is committed: its delta is in HEAD. */
+  /** What was sealed is committed, or without that all that was folded: its delta is in HEAD. */
   commit(): void {
     const { image } = this;
-    for (const [index, table] of this.#since.late.entries()) {
+    const done = this.#sealed ?? this.#since;
+    for (const [index, table] of done.late.entries()) {
       for (const entry of closedEntriesOf(wholeTable(table))) image.addLateEntry(index, entry);
     }
     for (const table of image.tables) table.commit();
-    image.progress = copyProgress(this.#since.progress);
-    image.dedupeIds.merge(this.#since.dedupeIds, image.expiredMs);
+    image.progress = copyProgress(done.progress);
+    image.dedupeIds.merge(done.dedupeIds, image.expiredMs);
     image.dedupeIds.sweep(image.expiredMs);
-    this.#since.reset(image);
+    done.reset(image);
+    if (this.#sealed === null) return;
+    this.#since.before = null;
+    this.#spare = this.#sealed;
+    this.#sealed = null;
   }
 
   /** Bytes of memory that what was folded since the last commit would take by itself, about. */
@@ -288,7 +327,8 @@ export class SliceState {
 
   /** Bytes of memory that the state holds, about. */
   heapBytes(): number {
-    return this.image.heapBytes() + this.#since.heapBytes();
+    const sealed = this.#sealed?.heapBytes() ?? 0;
+    return this.image.heapBytes() + this.#since.heapBytes() + sealed;
   }
 
   /** By view: the entries that were touched, and what came late. */
@@ -310,6 +350,11 @@ export class SliceState {
       const entries = starts.map((startMs) => wholeWindow(table, startMs));
       return { view, life, entries, late: [] };
     });
+  }
+
+  /** What the last commit left, and what a base or a redrive goes by, is not known while a commit is under way. */
+  #assertUnsealed(): void {
+    assert(this.#sealed === null, 'one-commit-at-a-time');
   }
 
   #isOpen(index: number): (windowStartMs: number) => boolean {

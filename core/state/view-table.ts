@@ -5,13 +5,18 @@
  *
  * A window leaves as a whole, which frees its slots. A view without windows has the one window that starts at 0.
  *
- * A fold changes entries in place. What they were before is kept until `commit`, or is put back by `undo`.
+ * A fold changes entries in place. What they were before is kept until `commit`, or is put back by `undo`. While a commit is under
+ * way there are two generations of that: what is sealed, which it is to commit, and what was touched since.
+ *
+ *   commit ── touched ── seal ── touched ──▶     commit: the sealed one counts     undo: back to the seal     reopen: no seal
  */
 
 import type { AccumulatorColumn } from '../aggregate/column.ts';
+import { assert } from '../assert.ts';
 import { ByteReader, ByteWriter } from '../bytes.ts';
 import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { AggregatePlan, ViewPlan } from '../definition/plan.ts';
+import { BeforeImages } from './before-images.ts';
 import { grownCapacity } from './growth.ts';
 import { type FirstKeys, KeyRanges } from './key-ranges.ts';
 import { hashKey, KeyTable, type WindowEntries } from './key-table.ts';
@@ -21,9 +26,13 @@ const CAPACITY_MIN = 4;
 const WINDOW_BYTES = 620;
 /** What a touched entry takes besides its accumulators, about. */
 const TOUCHED_KEY_BYTES = 50;
-/** Room for before-images that is kept from commit to commit. */
-const BEFORE_KEPT = 8_192;
 const NO_KEYS: WindowEntries = new KeyTable();
+
+/** Windows with entries that were touched, and what those were before. */
+interface Touched {
+  readonly windows: { readonly startMs: number; readonly window: KeyTable }[];
+  readonly before: BeforeImages;
+}
 
 /** Where an accumulator goes that another plan laid out. */
 export type LaidColumn =
@@ -44,20 +53,18 @@ export class ViewTable {
   #nextSlot = 0;
   #freeSlots: number[] = [];
   #entryCount = 0;
-  /** Windows with entries that were touched since the last commit. */
-  readonly #touchedWindows: { readonly startMs: number; readonly window: KeyTable }[] = [];
-  /** Accumulators as they were at the last commit, in the order in which they were touched. */
-  #before: AccumulatorColumn[];
-  /** Whose they are: slots. */
-  readonly #beforeOf: number[] = [];
-  #beforeCapacity = 0;
+  /** Since the last commit, or since it was sealed. */
+  #touched: Touched;
+  /** Of a commit that is under way. */
+  #sealed: Touched | null = null;
+  #spare: Touched | null = null;
   readonly #writer = new ByteWriter(64);
   readonly #ranges = new KeyRanges();
 
   constructor(view: ViewPlan) {
     this.view = view;
     this.#columns = view.columns.map(({ kind }) => aggregateOf(kind).createColumn());
-    this.#before = view.columns.map(({ kind }) => aggregateOf(kind).createColumn());
+    this.#touched = nothingTouched(view);
   }
 
   get entryCount(): number {
@@ -66,7 +73,7 @@ export class ViewTable {
 
   /** False while a fold has touched entries and did neither commit nor undo it. */
   get isCommitted(): boolean {
-    return this.#touchedWindows.length === 0;
+    return this.#touched.windows.length === 0 && this.#sealed === null;
   }
 
   /** The slot of an entry, or −1. The key is the first `length` bytes, `hash` is `hashKey` of it. */
@@ -92,30 +99,47 @@ export class ViewTable {
     const ordinal = known < 0 ? window.add(key, length, hash, this.#newSlot()) : known;
     const slot = window.slotAt(ordinal);
     if (!window.touch(ordinal)) return slot;
-    if (window.touchedCount === 1) this.#touchedWindows.push({ startMs: windowStartMs, window });
-    if (!window.isNew(ordinal)) this.#keep(slot);
+    if (window.touchedCount === 1) this.#touched.windows.push({ startMs: windowStartMs, window });
+    if (!window.isNew(ordinal)) this.#touched.before.keep(slot, this.#columns);
     return slot;
   }
 
-  /** What was touched is what counts from now on. */
-  commit(): void {
-    for (const { window } of this.#touchedWindows) window.commit();
-    this.#forgetTouched();
+  /** What was touched is about to be committed; what is touched from now on is apart from it. */
+  seal(): void {
+    assert(this.#sealed === null, 'one-commit-at-a-time');
+    for (const { window } of this.#touched.windows) window.seal();
+    this.#sealed = this.#touched;
+    this.#touched = this.#spare ?? nothingTouched(this.view);
+    this.#spare = null;
   }
 
-  /** Every entry is as it was at the last commit. */
+  /** What was sealed is what counts from now on; where nothing is, what was touched. */
+  commit(): void {
+    const touched = this.#sealed ?? this.#touched;
+    for (const { window } of touched.windows) window.commit();
+    forget(touched);
+    if (this.#sealed !== null) this.#spare = touched;
+    this.#sealed = null;
+  }
+
+  /** Every entry is as it was at the last commit, or when the table was sealed. */
   undo(): void {
-    for (let index = this.#beforeOf.length - 1; index >= 0; index--) {
-      const slot = this.#beforeOf[index] as number;
-      for (const [at, column] of this.#columns.entries()) {
-        column.copy(slot, this.#before[at] as AccumulatorColumn, index);
-      }
-    }
-    for (const { startMs, window } of this.#touchedWindows) {
+    const { before, windows } = this.#touched;
+    before.putBack(this.#columns);
+    for (const { startMs, window } of windows) {
       window.undo((slot) => this.#free(slot));
       if (window.size === 0) this.#dropWindow(startMs);
     }
-    this.#forgetTouched();
+    forget(this.#touched);
+  }
+
+  /** What was sealed is not committed after all; what was touched since was undone. */
+  reopen(): void {
+    assert(this.#touched.windows.length === 0, 'the-newest-is-undone-first');
+    this.#spare = this.#touched;
+    this.#touched = this.#sealed as Touched;
+    for (const { window } of this.#touched.windows) window.reopen();
+    this.#sealed = null;
   }
 
   /** The ordinal of an entry's key in its window; where there is none it is added, with a slot that holds the identity, as committed. */
@@ -237,7 +261,7 @@ export class ViewTable {
 
   /** Starts of the windows with entries that were touched since the last commit, ascending. */
   touchedStarts(): number[] {
-    return this.#touchedWindows.map(({ startMs }) => startMs).sort((a, b) => a - b);
+    return this.#touched.windows.map(({ startMs }) => startMs).sort((a, b) => a - b);
   }
 
   /** Ordinals of a window's keys in [from, to), by key; null: without a bound. */
@@ -284,7 +308,7 @@ export class ViewTable {
     this.#ranges.clear();
     this.#lastStartMs = Number.NaN;
     this.#lastWindow = undefined;
-    this.#forgetTouched();
+    forget(this.#touched);
     this.#freeSlots = [];
     this.#nextSlot = 0;
     this.#entryCount = 0;
@@ -293,15 +317,18 @@ export class ViewTable {
   /** Bytes of memory that the table holds, about. */
   heapBytes(): number {
     let bytes = this.#freeSlots.length * 8 + this.#ranges.heapBytes();
-    for (const column of [...this.#columns, ...this.#before]) bytes += column.heapBytes();
+    for (const column of this.#columns) bytes += column.heapBytes();
+    for (const touched of [this.#touched, this.#sealed, this.#spare]) {
+      bytes += touched?.before.heapBytes() ?? 0;
+    }
     for (const window of this.#windows.values()) bytes += window.heapBytes() + WINDOW_BYTES;
     return bytes;
   }
 
-  /** Entries that were touched since the last commit. */
+  /** Entries that were touched since the last commit, or since it was sealed. */
   get touchedCount(): number {
     let count = 0;
-    for (const { window } of this.#touchedWindows) count += window.touchedCount;
+    for (const { window } of this.#touched.windows) count += window.touchedCount;
     return count;
   }
 
@@ -315,21 +342,6 @@ export class ViewTable {
     return Math.ceil(touchedCount * (columnBytes / this.#capacity + TOUCHED_KEY_BYTES));
   }
 
-  /** Nothing is touched: before-images are of no more use, and what they hold out of line goes. */
-  #forgetTouched(): void {
-    this.#touchedWindows.length = 0;
-    const count = this.#beforeOf.length;
-    this.#beforeOf.length = 0;
-    if (count <= BEFORE_KEPT && this.#beforeCapacity <= BEFORE_KEPT) {
-      for (const column of this.#before) {
-        for (let index = 0; index < count; index++) column.reset(index);
-      }
-      return;
-    }
-    this.#before = this.view.columns.map(({ kind }) => aggregateOf(kind).createColumn());
-    this.#beforeCapacity = 0;
-  }
-
   #newSlot(): number {
     const slot = this.#freeSlots.pop() ?? this.#nextSlot++;
     if (slot >= this.#capacity) this.#grow();
@@ -341,20 +353,6 @@ export class ViewTable {
     for (const column of this.#columns) column.reset(slot);
     this.#freeSlots.push(slot);
     this.#entryCount--;
-  }
-
-  /** Keeps what a slot holds for `undo`. */
-  #keep(slot: number): void {
-    const index = this.#beforeOf.length;
-    if (index >= this.#beforeCapacity) {
-      this.#beforeCapacity = Math.max(CAPACITY_MIN, this.#beforeCapacity * 2);
-      for (const column of this.#before) column.grow(this.#beforeCapacity);
-    }
-    this.#beforeOf.push(slot);
-    for (let at = 0; at < this.#columns.length; at++) {
-      const column = this.#before[at] as AccumulatorColumn;
-      column.copy(index, this.#columns[at] as AccumulatorColumn, slot);
-    }
   }
 
   #addWindow(windowStartMs: number): KeyTable {
@@ -390,4 +388,13 @@ export class ViewTable {
     this.#capacity = capacity;
     for (const column of this.#columns) column.grow(capacity);
   }
+}
+
+function nothingTouched(view: ViewPlan): Touched {
+  return { windows: [], before: new BeforeImages(view) };
+}
+
+function forget({ windows, before }: Touched): void {
+  windows.length = 0;
+  before.forget();
 }

@@ -1,12 +1,15 @@
 /**
  * Bringing a memory forward: what HEAD answers for and no checkpoint holds, what an event source left out, and a batch.
  *
- * Invariant: records fold in the order of their positions, each once, and nothing between two of them is left out.
+ * Each chunk is committed while the next one is read and folded, except where environments died: there each is committed first.
+ *
+ * Invariants: records fold in the order of their positions, each once, and nothing between two of them is left out; what returns
+ * has no commit under way.
  */
 import type { Head } from '../checkpoint/head.ts';
 import { isSurelyYoung, mayHavePassed } from '../elapsed.ts';
 import { BehindFault, StateTooLargeFault } from '../faults.ts';
-import type { Clock, StreamRecord } from '../ports.ts';
+import type { Clock, Pauses, StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryReport, Step } from './delivery-report.ts';
@@ -21,6 +24,9 @@ const GAP_CHECK_AGE_MS = 20 * 60 * 60_000;
 
 /** To which a chunk is halved where races are lost. */
 const CHUNK_RECORDS_MIN = 100;
+
+/** Records that are folded before a commit that is under way has its turn: a few milliseconds of work. */
+const FOLDED_AT_ONCE = 512;
 
 export interface ReplayLimits {
   readonly timeLeftMs: () => number;
@@ -38,6 +44,7 @@ export interface CatchUpParts {
   /** Of memory, that the slice's state may take. */
   readonly stateBytesMax: number;
   readonly clock: Clock;
+  readonly pauses: Pauses;
 }
 
 export class CatchUp {
@@ -53,7 +60,11 @@ export class CatchUp {
   }
 
   /** Folds (position, delivered], a committed chunk at a time. */
-  async replay(
+  replay(memory: OwnerMemory, limits: ReplayLimits, report: DeliveryReport): Promise<Step> {
+    return this.#settled(memory, report, () => this.#replay(memory, limits, report));
+  }
+
+  async #replay(
     memory: OwnerMemory,
     { timeLeftMs, halvings }: ReplayLimits,
     report: DeliveryReport,
@@ -79,7 +90,18 @@ export class CatchUp {
    * record came long after the last delivered one, when it is so old that others may just have gone, and when another
    * invocation began to close a gap and did not come to its end.
    */
-  async closeGap(
+  closeGap(
+    memory: OwnerMemory,
+    batch: readonly StreamRecord[],
+    timeLeftMs: () => number,
+    report: DeliveryReport,
+  ): Promise<Step> {
+    return this.#settled(memory, report, () => {
+      return this.#closeGap(memory, batch, timeLeftMs, report);
+    });
+  }
+
+  async #closeGap(
     memory: OwnerMemory,
     batch: readonly StreamRecord[],
     timeLeftMs: () => number,
@@ -122,15 +144,37 @@ export class CatchUp {
     if (bytes > stateBytesMax) throw tooLarge(sliceId, bytes, stateBytesMax);
   }
 
-  /** Commits what was folded of a replay; throws when there is no time for more. */
+  /** No commit is left under way, whatever comes of the work. */
+  async #settled(
+    memory: OwnerMemory,
+    report: DeliveryReport,
+    work: () => Promise<Step>,
+  ): Promise<Step> {
+    const { committer } = this.#parts;
+    try {
+      const step = await work();
+      return step === 'lost' ? step : await committer.settle(memory, report);
+    } finally {
+      await committer.abandon(memory, report);
+    }
+  }
+
+  /** Has what was folded of a replay committed, here or while more is folded; throws when there is no time for that. */
   async #commitChunk(
     memory: OwnerMemory,
     timeLeftMs: () => number,
     report: DeliveryReport,
   ): Promise<Step> {
-    if ((await this.#parts.committer.commit(memory, report)) === 'lost') return 'lost';
-    if (timeLeftMs() < this.#parts.commitReserveMs) throw behind(memory);
-    return 'done';
+    const { committer, guard, commitReserveMs } = this.#parts;
+    if ((await committer.settle(memory, report)) === 'lost') return 'lost';
+    const mayOverlap = guard.chunkRecords === null;
+    const begun = mayOverlap
+      ? await committer.begin(memory, report)
+      : await committer.commit(memory, report);
+    if (begun === 'lost') return 'lost';
+    if (timeLeftMs() >= commitReserveMs) return 'done';
+    if ((await committer.settle(memory, report)) === 'lost') return 'lost';
+    throw behind(memory);
   }
 
   /**
@@ -144,7 +188,7 @@ export class CatchUp {
     closesGap = false,
   ): Promise<Step> {
     const { state } = memory;
-    const { guard, committer } = this.#parts;
+    const { guard, committer, pauses } = this.#parts;
     const ahead = records.filter((record) => comparePositions(record, state.position) > 0);
     let folded = 0;
     while (folded < ahead.length) {
@@ -156,10 +200,11 @@ export class CatchUp {
       const left = ahead.length - folded;
       await guard.begin(state.position, left);
       const upTo = endOfKinesisRecord(ahead, folded + Math.min(left, guard.chunkRecords ?? left));
-      for (const record of ahead.slice(folded, upTo)) {
+      for (const [index, record] of ahead.slice(folded, upTo).entries()) {
         guard.fold(record, state);
         memory.arrivalMs = record.arrivalMs;
         memory.closesGap = closesGap;
+        if (committer.isCommitting && index % FOLDED_AT_ONCE === 0) await pauses.giveWay();
       }
       await guard.end();
       folded = upTo;

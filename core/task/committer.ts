@@ -1,10 +1,23 @@
 /**
  * Writing HEAD for a memory: an epoch of what it folded, or an answer for records that it, or another owner, still has to
  * save.
+ *
+ * A commit may be under way while the records that follow are folded:
+ *
+ *   fold k ─ begin commit k ─ fold k + 1 ─ settle commit k ─ begin commit k + 1 ─ …
+ *
+ * Invariants: one commit at a time; each that was begun is settled before its invocation returns; one that needs a base is not
+ * overlapped, since a base reads the state while it is written.
  */
 import { assert } from '../assert.ts';
 import { collect } from '../checkpoint/collect.ts';
-import { type CommitObservation, type CommitRequest, commit } from '../checkpoint/commit.ts';
+import {
+  type CommitObservation,
+  type CommitOutcome,
+  type CommitRequest,
+  type PreparedCommit,
+  prepareCommit,
+} from '../checkpoint/commit.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { writeHead } from '../checkpoint/head-write.ts';
 import type { Manifest } from '../checkpoint/manifest.ts';
@@ -20,6 +33,15 @@ import { type OwnerMemory, type OwnerPorts, quarantinedBy } from './owner-memory
 import type { RunMerger } from './run-merger.ts';
 import { proveDelivered } from './stream-proof.ts';
 
+/** What it commits is sealed in the state. */
+interface CommitUnderWay {
+  /** Never rejects by itself: nobody may be waiting for it yet. */
+  readonly written: Promise<{ readonly outcome: CommitOutcome } | { readonly fault: unknown }>;
+  /** Of the last record that it commits. */
+  readonly arrivalMs: number;
+  readonly closesGap: boolean;
+}
+
 export class Committer {
   readonly #merger: RunMerger;
   readonly #ports: OwnerPorts;
@@ -27,6 +49,7 @@ export class Committer {
   #isSwept = false;
   /** What the last commit took. */
   #observed: CommitObservation | null = null;
+  #underWay: CommitUnderWay | null = null;
 
   constructor(merger: RunMerger, ports: OwnerPorts) {
     this.#merger = merger;
@@ -63,23 +86,84 @@ export class Committer {
     return decideCadence({ ...facts, nowMs: clock.nowMs(), observed: this.#observed }, knobs);
   }
 
+  /** Commits all that was folded. */
   async commit(
     memory: OwnerMemory,
     report: DeliveryReport,
     request: CommitRequest = { base: false },
   ): Promise<Step> {
+    return this.#applied(memory, report, await this.#prepare(memory, request).write());
+  }
+
+  /**
+   * Begins to commit all that was folded. Until `settle` the memory is good for folding what follows, and for nothing else. What needs
+   * a base is committed at once.
+   */
+  async begin(memory: OwnerMemory, report: DeliveryReport): Promise<Step> {
+    const prepared = this.#prepare(memory, { base: false });
+    if (prepared.needsBase) return this.#applied(memory, report, await prepared.write());
+    memory.state.seal();
+    const written = prepared.write().then(
+      (outcome) => ({ outcome }),
+      (fault: unknown) => ({ fault }),
+    );
+    const { arrivalMs, closesGap } = memory;
+    this.#underWay = { written, arrivalMs, closesGap };
+    return 'done';
+  }
+
+  /** True while a commit was begun and is not settled. */
+  get isCommitting(): boolean {
+    return this.#underWay !== null;
+  }
+
+  /** Waits for the commit that was begun, if one was. Where it is lost, what was folded after it is undone. */
+  async settle(memory: OwnerMemory, report: DeliveryReport): Promise<Step> {
+    const underWay = this.#underWay;
+    if (underWay === null) return 'done';
+    const settled = await underWay.written;
+    this.#underWay = null;
+    if ('fault' in settled) throw settled.fault;
+    if (settled.outcome.outcome === 'refused') {
+      memory.state.reopen();
+      memory.arrivalMs = underWay.arrivalMs;
+      memory.closesGap = underWay.closesGap;
+    }
+    return this.#applied(memory, report, settled.outcome);
+  }
+
+  /** Waits for the commit that was begun, whatever becomes of it: its memory is of no more use. */
+  async abandon(memory: OwnerMemory, report: DeliveryReport): Promise<void> {
+    const settled = await this.#underWay?.written;
+    this.#underWay = null;
+    if (settled === undefined || 'fault' in settled || settled.outcome.outcome === 'refused')
+      return;
+    addCommit(report, settled.outcome, memory.head);
+  }
+
+  #prepare(memory: OwnerMemory, request: CommitRequest): PreparedCommit {
+    assert(this.#underWay === null, 'one-commit-at-a-time');
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-commit');
     const { head, checkpoint, state, arrivalMs, closesGap } = memory;
     const { manifest, parts, recent, chain } = checkpoint;
     const mergedRun = this.#merger.finished;
     const checkpointed = { manifest, parts, recent, chain };
     const basis = { head, state, ...checkpointed, mergedRun, arrivalMs, closesGap };
-    const written = await commit(basis, this.#ports, request);
+    return prepareCommit(basis, this.#ports, request);
+  }
+
+  async #applied(
+    memory: OwnerMemory,
+    report: DeliveryReport,
+    written: CommitOutcome,
+  ): Promise<Step> {
+    const { head, checkpoint, state } = memory;
+    const { parts, recent } = checkpoint;
     if (written.outcome === 'refused') {
       if (written.current === null) throw headIsGone(head.sliceId);
       return 'lost';
     }
-    const quarantined = state.quarantined.map((record) => quarantinedBy(written.head, record));
+    const quarantined = written.quarantined.map((record) => quarantinedBy(written.head, record));
     state.commit();
     parts.add(written.touched, state.image, written.head.epoch);
     recent.add(written.changed, state.image, state.image.plan.hash);
@@ -97,13 +181,7 @@ export class Committer {
     memory.unlisted = quarantined;
     memory.switchTo = null;
     this.#observed = written.observed;
-    report.commits++;
-    report.savedBytes += written.observed.writtenBytes;
-    report.savedEntries += written.observed.changedEntries;
-    report.writeMs += written.observed.writeMs;
-    report.headMs += written.observed.headMs;
-    report.quarantined += quarantined.length;
-    report.late += written.head.counts.late - head.counts.late;
+    addCommit(report, written, head);
     await this.listQuarantined(memory);
     if (written.compacted) await this.#collect(head, written.head, written.manifest);
     return 'done';
@@ -166,6 +244,21 @@ export class Committer {
     const { clock, nonces } = this.#ports;
     return this.#write(head, fencing(head, nonces.nonce(), clock.nowMs()));
   }
+}
+
+/** `before`: HEAD that it replaced. */
+function addCommit(
+  report: DeliveryReport,
+  { head, quarantined, observed }: Extract<CommitOutcome, { outcome: 'applied' }>,
+  before: Head,
+): void {
+  report.commits++;
+  report.savedBytes += observed.writtenBytes;
+  report.savedEntries += observed.changedEntries;
+  report.writeMs += observed.writeMs;
+  report.headMs += observed.headMs;
+  report.quarantined += quarantined.length;
+  report.late += head.counts.late - before.counts.late;
 }
 
 function headIsGone(sliceId: string): CorruptStateFault {

@@ -103,6 +103,7 @@ export class SliceTask {
       commitReserveMs: ports.knobs.commitReserveMs,
       stateBytesMax,
       clock: ports.clock,
+      pauses: ports.pauses,
     });
   }
 
@@ -244,6 +245,7 @@ export class SliceTask {
       throw fault;
     } finally {
       try {
+        assert(!this.#committer.isCommitting, 'no-commit-outlives-its-invocation');
         await this.#withdraw();
       } finally {
         this.#busy = false;

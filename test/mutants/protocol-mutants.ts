@@ -44,8 +44,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'deltas carry increments, not absolute values',
     'wrong state',
     'core/state/view-table.ts',
-    'if (!window.isNew(ordinal)) this.#keep(slot);',
-    'if (!window.isNew(ordinal)) this.#keep(slot);\n    for (const column of this.#columns) column.reset(slot);',
+    'if (!window.isNew(ordinal)) this.#touched.before.keep(slot, this.#columns);',
+    'if (!window.isNew(ordinal)) this.#touched.before.keep(slot, this.#columns);\n    for (const column of this.#columns) column.reset(slot);',
   ),
   mutant(
     'an entry that was touched is left out of its delta',
@@ -57,9 +57,30 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'what an entry was before is not put back',
     'wrong state',
-    'core/state/view-table.ts',
-    'column.copy(slot, this.#before[at] as AccumulatorColumn, index);',
+    'core/state/before-images.ts',
+    'column.copy(slot, this.#columns[at] as AccumulatorColumn, index);',
     '',
+  ),
+  mutant(
+    'what an entry was that came with a commit under way is not put back',
+    'wrong state',
+    'core/state/key-table.ts',
+    'return ordinal >= this.#keptSize;',
+    'return ordinal >= this.#committedSize;',
+  ),
+  mutant(
+    'an id that came with a commit under way is not known',
+    'wrong state|wrong answer',
+    'core/state/uncommitted.ts',
+    'return this.dedupeIds.has(id, expiredMs) || (this.before?.hasId(id, expiredMs) ?? false);',
+    'return this.dedupeIds.has(id, expiredMs);',
+  ),
+  mutant(
+    'what was folded while a commit lost its race stays',
+    'InvariantFault',
+    'core/state/slice-state.ts',
+    '      table.undo();\n      table.reopen();',
+    '      table.reopen();',
   ),
   mutant(
     'what lost a race stays beneath what won it',

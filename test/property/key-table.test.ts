@@ -35,37 +35,54 @@ describe('a table of keys', () => {
     );
   });
 
-  it('is what it was at its last commit once the keys that came since are undone', () => {
+  it('is what it was at its last commit, or when it was sealed, once the keys that came since are undone', () => {
     const anyStep = fc.oneof(
       { weight: 8, arbitrary: anyKey },
-      { weight: 1, arbitrary: fc.constantFrom('commit' as const, 'undo' as const) },
+      { weight: 2, arbitrary: fc.constantFrom('commit', 'undo', 'seal', 'reopen') },
     );
     fc.assert(
       fc.property(fc.array(anyStep, { maxLength: 200 }), fc.boolean(), (steps, isCrowded) => {
         const hashOf = isCrowded ? anyHash(2) : hashKey;
         const table = new KeyTable();
-        let committed: (string | number)[][] = [];
+        type Content = (string | number)[][];
+        // What an undo leaves; and, of a commit that is under way, what was touched before it.
+        let kept: Content = [];
+        let sealed: string[] | null = null;
         let touched: string[] = [];
+        const undo = () => {
+          const left: number[] = [];
+          const expected = listOf(table)
+            .slice(kept.length)
+            .map(([, slot]) => slot);
+          table.undo((slot) => left.push(slot));
+          expect(left.reverse()).toEqual(expected);
+          expect(listOf(table)).toEqual(kept);
+          touched = [];
+        };
+        let committed: Content = [];
         for (const [index, step] of steps.entries()) {
-          if (step === 'undo') {
-            const left: number[] = [];
-            const expected = listOf(table)
-              .slice(committed.length)
-              .map(([, slot]) => slot);
-            table.undo((slot) => left.push(slot));
-            expect(left.reverse()).toEqual(expected);
-            expect(listOf(table)).toEqual(committed);
+          if (step === 'undo') undo();
+          else if (step === 'seal') {
+            if (sealed !== null) continue;
+            table.seal();
+            [kept, sealed, touched] = [listOf(table), touched, []];
+          } else if (step === 'reopen') {
+            if (sealed === null) continue;
+            undo();
+            table.reopen();
+            [kept, touched, sealed] = [committed, sealed, null];
           } else if (step === 'commit') {
             table.commit();
-            committed = listOf(table);
+            if (sealed === null) [kept, touched] = [listOf(table), []];
+            [committed, sealed] = [kept, null];
           } else {
             const known = table.find(step, step.length, hashOf(step));
             const ordinal = known < 0 ? table.add(step, step.length, hashOf(step), index) : known;
-            expect(table.isNew(ordinal)).toBe(ordinal >= committed.length);
+            expect(table.isNew(ordinal)).toBe(ordinal >= kept.length);
             expect(table.touch(ordinal)).toBe(!touched.includes(step.join()));
             if (!touched.includes(step.join())) touched.push(step.join());
           }
-          if (typeof step === 'string') touched = [];
+          expect(table.committedSize).toBe(committed.length);
           const found = [...table.touched()].map((ordinal) => table.keyAt(ordinal).join());
           expect(found).toEqual(touched);
         }

@@ -189,4 +189,51 @@ describe('the state of a slice', () => {
       { numRuns: 60 },
     );
   });
+
+  it('is the same where records are folded while a commit is under way, whether that is applied or lost', () => {
+    const anyEnds = fc.array(fc.tuple(fc.constantFrom('applied', 'lost'), fc.nat({ max: 9 })), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(anySeed, anyEnds, (seed, ends) => {
+        const records = randomLog(LENGTH, seed).map(toStreamRecord);
+        const state = emptyState(smallPlan);
+        const follower = emptyState(smallPlan).image;
+        let at = 0;
+        for (let round = 0; at < records.length; round++) {
+          const [end, overlap] = ends[round % ends.length] as ['applied' | 'lost', number];
+          for (const record of records.slice(at, at + 5)) state.fold(record);
+          at = Math.min(records.length, at + 5);
+          const sealed = hex(state.encodeWhole());
+          const { bytes } = state.encodeDelta();
+          state.seal();
+          const folded = records.slice(at, at + overlap);
+          for (const record of folded) state.fold(record);
+          expect(hex(state.encodeWhole())).toBe(
+            hex(scratch(records.slice(0, at + folded.length)).encodeWhole()),
+          );
+          if (end === 'lost') {
+            state.reopen();
+            expect(hex(state.encodeWhole())).toBe(sealed);
+            expect(hex(state.encodeDelta().bytes)).toBe(hex(bytes));
+            state.commit();
+          } else {
+            state.commit();
+            at += folded.length;
+          }
+          follower.apply(new ByteReader(bytes), { foreign: false, epoch: round + 1 });
+          expect(hex(follower.encode())).toBe(sealed);
+        }
+        state.commit();
+        const straight = scratch(records);
+        expect(hex(state.encodeWhole())).toBe(hex(straight.encodeWhole()));
+        expect(mergedText(smallPlan, closedOf(state))).toEqual(
+          mergedText(smallPlan, closedOf(straight)),
+        );
+        expect(state.progress.counts).toEqual(straight.progress.counts);
+      }),
+      { numRuns: 60 },
+    );
+  });
 });

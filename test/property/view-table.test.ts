@@ -15,7 +15,7 @@ type Step =
       readonly key: number;
       readonly value: number;
     }
-  | { readonly kind: 'commit' | 'undo' }
+  | { readonly kind: 'commit' | 'undo' | 'seal' | 'reopen' }
   | { readonly kind: 'close'; readonly windowStartMs: number };
 
 const anyWindow = fc.constantFrom(0, 60_000, 120_000);
@@ -30,8 +30,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constantFrom('commit' as const, 'undo' as const) }),
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('commit', 'undo', 'seal', 'reopen') }),
   },
   {
     weight: 1,
@@ -57,13 +57,20 @@ function fold(table: ViewTable, { windowStartMs, key, value }: Extract<Step, { k
 }
 
 describe('a table of a view', () => {
-  it('is after an undo what it was at its last commit, whatever was folded and closed in between', () => {
+  it('is after an undo what it was at its last commit, or when it was sealed, whatever was folded and closed in between', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { maxLength: 120 }), (steps) => {
         const table = new ViewTable(view);
         // What a table would be that never undid anything: the oracle.
         let committedSteps: Step[] = [];
+        let sealed: Step[] | null = null;
         let since: Step[] = [];
+        const commit = () => {
+          table.commit();
+          committedSteps = [...committedSteps, ...(sealed ?? since)];
+          since = sealed === null ? [] : since;
+          sealed = null;
+        };
         for (const step of steps) {
           if (step.kind === 'fold') {
             fold(table, step);
@@ -71,10 +78,18 @@ describe('a table of a view', () => {
           } else if (step.kind === 'undo') {
             table.undo();
             since = [];
+          } else if (step.kind === 'seal') {
+            if (sealed !== null) continue;
+            table.seal();
+            [sealed, since] = [since, []];
+          } else if (step.kind === 'reopen') {
+            if (sealed === null) continue;
+            table.undo();
+            table.reopen();
+            [sealed, since] = [null, sealed];
           } else {
-            table.commit();
-            committedSteps = [...committedSteps, ...since];
-            since = [];
+            if (sealed !== null && step.kind === 'close') commit();
+            commit();
             if (step.kind === 'close') {
               table.removeWindow(step.windowStartMs);
               committedSteps = committedSteps.filter(
@@ -82,9 +97,9 @@ describe('a table of a view', () => {
               );
             }
           }
-          expect(table.isCommitted).toBe(since.length === 0);
+          expect(table.isCommitted).toBe(since.length === 0 && sealed === null);
           const oracle = new ViewTable(view);
-          for (const each of [...committedSteps, ...since])
+          for (const each of [...committedSteps, ...(sealed ?? []), ...since])
             if (each.kind === 'fold') fold(oracle, each);
           expect(contentOf(table)).toEqual(contentOf(oracle));
           expect(table.entryCount).toBe(oracle.entryCount);

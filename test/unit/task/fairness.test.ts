@@ -20,6 +20,7 @@ class Rival {
   constructor(world: RedriveWorld) {
     this.#world = world;
     const pauses: Pauses = {
+      giveWay: async () => {},
       pause: () => new Promise<void>((resolve) => this.#waiting.push(resolve)),
     };
     this.#task = world.task({ pauses });
@@ -98,6 +99,7 @@ describe('a hold', () => {
     const world = await begun();
     let pausedMs = 0;
     const pauses: Pauses = {
+      giveWay: async () => {},
       pause: async (ms) => {
         pausedMs += ms;
         // A clock that goes back must not make it longer.
@@ -123,6 +125,7 @@ describe('a hold', () => {
     for (let environment = 0; environment < 3; environment++) {
       let pausedMs = 0;
       const pauses: Pauses = {
+        giveWay: async () => {},
         pause: async (ms) => {
           pausedMs += ms;
         },
@@ -144,6 +147,7 @@ describe('a hold', () => {
       return answer;
     });
     const pauses: Pauses = {
+      giveWay: async () => {},
       pause: async () => {
         waits.push('pause');
         await world.heads.holdHead(SLICE, null, 'of another');
@@ -158,6 +162,7 @@ describe('a hold', () => {
     const world = await begun();
     const holds: (string | undefined)[] = [];
     const pauses: Pauses = {
+      giveWay: async () => {},
       pause: async () => {
         holds.push((await world.heads.readHead(SLICE))?.hold);
         if (holds.length === 3) await world.heads.holdHead(SLICE, null, 'of another');
@@ -187,7 +192,10 @@ describe('a hold', () => {
   it('that ends is waited for no longer', async () => {
     const world = await begun();
     await world.heads.holdHead(SLICE, 'of another', null);
-    const pauses: Pauses = { pause: () => world.heads.holdHead(SLICE, null, 'of another') };
+    const pauses: Pauses = {
+      pause: () => world.heads.holdHead(SLICE, null, 'of another'),
+      giveWay: async () => {},
+    };
     await world.task({ pauses }).deliver(world.batch(10, 11), PLENTY);
     expect((await world.head()).digest.value().count).toBe(11);
   });
