@@ -1,6 +1,8 @@
 /**
  * Writing a base: run, then the base with the parts that are written anew; and the manifest that says what all of the state is
  * in from then on, with what older manifests list and this one does not.
+ *
+ * All of it is of the moment at which it is prepared: the state may go on while it is written.
  */
 import { closingBytes, drainClosing } from '../state/closing.ts';
 import { encodeBase } from './base.ts';
@@ -18,7 +20,7 @@ import {
 import { type BlobReference, blobKey, sameBlob } from './names.ts';
 import type { OpenParts, Touched } from './open-parts.ts';
 import { writeParts } from './part-writer.ts';
-import { type RunPorts, type RunsRequest, writeRuns } from './run-writer.ts';
+import { prepareRuns, type RunPorts, type RunsRequest } from './run-writer.ts';
 
 export interface BaseRequest extends Omit<RunsRequest, 'drain'> {
   readonly head: Head;
@@ -38,9 +40,9 @@ export interface WrittenBase {
   readonly byteLength: number;
 }
 
-export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<WrittenBase> {
+/** Encodes what a base takes from the state, and gives what writes it. */
+export function prepareBase(request: BaseRequest, ports: RunPorts): () => Promise<WrittenBase> {
   const { head, state, name, touched } = request;
-  const { sliceId } = head;
   const { epoch } = name;
   const self = referenceOf({ ...name, kind: 'base' }, 'object', new Uint8Array());
   const { image } = state;
@@ -49,23 +51,25 @@ export async function writeBase(request: BaseRequest, ports: RunPorts): Promise<
   const loneUntil = head.base?.epoch ?? 0;
   const wanted = { epoch, budget: request.budget, pack: self, loneUntil, bounds };
   const { bytes: pack, ...parts } = writeParts(state, request.parts, touched, wanted, ports.knobs);
-  const { runBytes, ...runs } = await writeRuns(
-    { ...request, drain },
-    chainSince({ ...parts, runsEpoch: epoch }),
-    ports,
-  );
-  const replaced = replacedBy({ ...parts, ...runs }, request.manifest, epoch, head);
-  const manifest = { ...parts, ...runs, replaced };
+  const since = chainSince({ ...parts, runsEpoch: epoch });
+  const writeRuns = prepareRuns({ ...request, drain }, since, ports);
   const drained = drain.entries.reduce((sum, { length }) => sum + length, 0);
   const entryCount = image.keptEntryCount - drained;
-  const header = { ...name, sliceId, planHash: image.plan.hash, manifest, entryCount };
-  const bytes = encodeBase(header, pack, state.encodeStanding());
-  const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
-  return {
-    base,
-    manifest: withOwnPack(manifest, base),
-    awaitsMerge: awaitsMerge(manifest, ports.knobs),
-    byteLength: base.byteLength + runBytes,
+  const standing = state.encodeStanding();
+  const planHash = image.plan.hash;
+  return async () => {
+    const { sliceId } = head;
+    const { runBytes, ...runs } = await writeRuns();
+    const replaced = replacedBy({ ...parts, ...runs }, request.manifest, epoch, head);
+    const manifest = { ...parts, ...runs, replaced };
+    const bytes = encodeBase({ ...name, sliceId, planHash, manifest, entryCount }, pack, standing);
+    const base = await writeBlob(ports.blobs, sliceId, { ...name, kind: 'base' }, bytes);
+    return {
+      base,
+      manifest: withOwnPack(manifest, base),
+      awaitsMerge: awaitsMerge(manifest, ports.knobs),
+      byteLength: base.byteLength + runBytes,
+    };
   };
 }
 

@@ -7,7 +7,7 @@
  * A crash before 5 leaves orphans, which go when the floor passes their epoch. After 5 the checkpoint exists: a crash
  * before 6 is made up for by the next owner before its own commit; a crash before 7 by the next compaction.
  *
- * Whatever needs no base is encoded at once, before anything is written, so that the state may be folded on meanwhile.
+ * All of it is encoded at once, before anything is written, so that the state may be folded on meanwhile.
  */
 import { assert } from '../assert.ts';
 import type { Knobs } from '../knobs.ts';
@@ -16,7 +16,7 @@ import { closingBytes } from '../state/closing.ts';
 import type { RecentChange, RecentChanges } from '../state/recent-changes.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
-import { type WrittenBase, writeBase } from './base-writer.ts';
+import { prepareBase, type WrittenBase } from './base-writer.ts';
 import { type BlobStores, writeBlob } from './blobs.ts';
 import { type ChainLink, continued, cutChain } from './chain.ts';
 import { decideCompaction, mergesAt, rewriteBudget } from './compaction.ts';
@@ -98,20 +98,15 @@ interface EpochName {
   readonly nonce: string;
 }
 
-/** A commit of which nothing is written yet. */
-export interface PreparedCommit {
-  /** The state must stay as it is until the outcome is known. */
-  readonly needsBase: boolean;
-  /** Writes epoch + 1. What the state has folded is neither committed nor undone: that is up to the outcome. */
-  readonly write: () => Promise<CommitOutcome>;
-}
-
-/** Encodes what epoch + 1 changes. */
+/**
+ * Encodes what epoch + 1 changes, and gives what writes it. What the state has folded is neither committed nor undone: that is up to
+ * the outcome.
+ */
 export function prepareCommit(
   basis: CommitBasis,
   ports: CommitPorts,
   request: CommitRequest,
-): PreparedCommit {
+): () => Promise<CommitOutcome> {
   const { head, state, arrivalMs, closesGap } = basis;
   assert(state.isWhole, 'a-commit-falls-between-kinesis-records');
   const nowMs = ports.clock.nowMs();
@@ -126,8 +121,9 @@ export function prepareCommit(
     switchTo: planOrdinal === undefined ? null : { planOrdinal, planHash },
     nowMs,
   };
-  const { quarantined, changedEntryCount } = state;
-  const write = async (): Promise<CommitOutcome> => {
+  const { changedEntryCount } = state;
+  const quarantined = [...state.quarantined];
+  return async () => {
     const { base, merged, delta, chain } = await writeBlobs(basis, encoded, ports, request);
     const named = { delta, chain, base: base === null ? null : newBase(base) };
     const next = committing(head, { ...epoch, ...named }, ports.knobs);
@@ -152,7 +148,6 @@ export function prepareCommit(
       },
     };
   };
-  return { needsBase: encoded.budget !== null, write };
 }
 
 interface EncodedBlobs {
@@ -162,8 +157,8 @@ interface EncodedBlobs {
   readonly merge: EncodedMerge | null;
   readonly touched: Touched;
   readonly changed: RecentChange;
-  /** Bytes of parts that a base writes anew; null: none is written. */
-  readonly budget: number | null;
+  /** Null: none is written. */
+  readonly writeBase: (() => Promise<WrittenBase>) | null;
 }
 
 function encodeBlobs(basis: CommitBasis, ports: CommitPorts, request: CommitRequest): EncodedBlobs {
@@ -184,14 +179,16 @@ function encodeBlobs(basis: CommitBasis, ports: CommitPorts, request: CommitRequ
   };
   const afters = mergesAt(name.epoch, partBytes, ports.knobs);
   const decision = decideCompaction({ ...facts, merges: afters.length > 0 }, ports.knobs);
-  const rewritten = decision === 'delta-and-base' ? rewriteBudget(tailTo, ports.knobs) : 0;
+  const budget = decision === 'delta-and-base' ? rewriteBudget(tailTo, ports.knobs) : 0;
   const tails = [{ epoch: name.epoch, bytes: change.slice(tailFrom, tailTo) }];
   const windows = state.changedWindows();
   const changed = { after: head.epoch, epoch: name.epoch, windows, tails };
   const entryBytes = tailFrom / Math.max(1, state.changedEntryCount);
   const merge = encodeMerge({ ...basis, name, sliceId, changed, entryBytes, afters });
-  const budget = decision === 'delta' ? null : rewritten;
-  return { name, planHash: state.image.plan.hash, change, merge, touched, changed, budget };
+  const planHash = state.image.plan.hash;
+  const writeBase =
+    decision === 'delta' ? null : prepareBase({ ...basis, name, touched, budget }, ports);
+  return { name, planHash, change, merge, touched, changed, writeBase };
 }
 
 interface WrittenBlobs {
@@ -205,13 +202,13 @@ interface WrittenBlobs {
 /** All that HEAD is to name. */
 async function writeBlobs(
   basis: CommitBasis,
-  { name, planHash, change, merge, touched, budget }: EncodedBlobs,
+  { name, planHash, change, merge, writeBase }: EncodedBlobs,
   ports: CommitPorts,
   request: CommitRequest,
 ): Promise<WrittenBlobs> {
   const { head } = basis;
   const { sliceId, generation } = head;
-  const base = budget === null ? null : await writeBase({ ...basis, name, touched, budget }, ports);
+  const base = writeBase === null ? null : await writeBase();
   let merged: ChainLink | null = null;
   if (merge !== null) {
     const mergedName = { ...name, kind: 'merged' } as const;

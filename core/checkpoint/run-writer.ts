@@ -1,10 +1,12 @@
 /**
- * Writing closing entries and late partials that no run holds yet as a run, with those of runs whose turn it is to be merged.
+ * Writing closing entries and late partials that no run holds yet as a run, with those of runs whose turn it is to be merged. What
+ * the state holds of it is taken at once: the state may go on while the run is written.
  */
 import { CorruptStateFault } from '../faults.ts';
 import type { Knobs } from '../knobs.ts';
 import { closedBytesOf, compareClosedEntries } from '../state/closed-entries.ts';
 import type { Drain } from '../state/closing.ts';
+import type { SliceImage } from '../state/slice-image.ts';
 import type { SliceState } from '../state/slice-state.ts';
 import { BlobWriter } from './blob-writer.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
@@ -53,12 +55,11 @@ const NO_MERGE: RunGroup = { absorbed: [], level: 0 };
  * `partsSince`: the chain behind the parts begins here. A run is written for what is drained, where the chain would begin
  * earlier without one, or where late partials have become many.
  */
-export async function writeRuns(
+export function prepareRuns(
   { head, state, manifest, mergedRun, name, drain }: RunsRequest,
   partsSince: number,
   { blobs, knobs }: RunPorts,
-): Promise<WrittenRuns> {
-  const { sliceId } = head;
+): () => Promise<WrittenRuns> {
   const { runsEpoch } = manifest;
   const living = state.image.living();
   const isAdopted =
@@ -66,12 +67,29 @@ export async function writeRuns(
   const runs = isAdopted ? adopt(mergedRun, manifest.runs) : manifest.runs;
   const { epoch } = name;
   const closed = closedOf(state, drain);
-  if (closed.isEmpty) return { runs, runsEpoch: epoch, runBytes: 0 };
+  if (closed.isEmpty) return async () => ({ runs, runsEpoch: epoch, runBytes: 0 });
   const isWanted =
     closed.drains || runsEpoch < partsSince || closed.lateBytes >= knobs.chainBytesMinToCompact;
-  if (!isWanted) return { runs, runsEpoch, runBytes: 0 };
+  if (!isWanted) return async () => ({ runs, runsEpoch, runBytes: 0 });
   const decided = decideRunMerge({ runs, incomingBytes: closed.storedBytes }, knobs);
   const merge = decided.kind === 'now' ? decided : NO_MERGE;
+  const { sliceId } = head;
+  return () => writeRun({ sliceId, name, living, closed, runs, merge }, { blobs, knobs });
+}
+
+interface PlannedRun {
+  readonly sliceId: string;
+  readonly name: RunsRequest['name'];
+  readonly living: ReturnType<SliceImage['living']>;
+  readonly closed: ClosedSource;
+  readonly runs: readonly RunReference[];
+  readonly merge: RunGroup;
+}
+
+async function writeRun(
+  { sliceId, name, living, closed, runs, merge }: PlannedRun,
+  { blobs, knobs }: RunPorts,
+): Promise<WrittenRuns> {
   const absorbed = await openWhole(merge.absorbed, sliceId, blobs);
   const sources = [closed, ...(absorbed ?? [])];
   const writer = new BlobWriter(blobs, sliceId, { ...name, kind: 'run' }, knobs);
@@ -86,7 +104,7 @@ export async function writeRuns(
   const gone = absorbed === null ? [] : merge.absorbed;
   return {
     runs: [...runs.filter((old) => !gone.includes(old)), run],
-    runsEpoch: epoch,
+    runsEpoch: name.epoch,
     runBytes: run.byteLength,
   };
 }

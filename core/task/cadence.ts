@@ -28,7 +28,7 @@ export interface CadenceFacts {
   readonly nowMs: number;
   /** The memory's; where there is none yet, HEAD's `delivered`, up to which one would replay. */
   readonly position: Position;
-  /** OwnerMemory that the unsaved changes hold. */
+  /** Memory that the unsaved changes hold. */
   readonly unsavedBytes: number;
   /** A redrive has brought records back that no epoch holds, or found them brought back. */
   readonly hasRedriven: boolean;

@@ -1,7 +1,8 @@
 /**
  * Bringing a memory forward: what HEAD answers for and no checkpoint holds, what an event source left out, and a batch.
  *
- * Each chunk is committed while the next one is read and folded, except where environments died: there each is committed first.
+ * Commits are under way while more is read and folded, and take what came meanwhile together: so a slow store costs little. Where
+ * environments died, each chunk is committed first.
  *
  * Invariants: records fold in the order of their positions, each once, and nothing between two of them is left out; what returns
  * has no commit under way.
@@ -9,6 +10,7 @@
 import type { Head } from '../checkpoint/head.ts';
 import { isSurelyYoung, mayHavePassed } from '../elapsed.ts';
 import { BehindFault, StateTooLargeFault } from '../faults.ts';
+import { UNSAVED_BYTES_MAX } from '../limits.ts';
 import type { Clock, Pauses, StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
@@ -166,15 +168,15 @@ export class CatchUp {
     report: DeliveryReport,
   ): Promise<Step> {
     const { committer, guard, commitReserveMs } = this.#parts;
+    const isOver = timeLeftMs() < commitReserveMs;
+    const mayGrow = memory.state.uncommittedBytes() < UNSAVED_BYTES_MAX;
+    if (!isOver && mayGrow && committer.isWriting) return 'done';
     if ((await committer.settle(memory, report)) === 'lost') return 'lost';
-    const mayOverlap = guard.chunkRecords === null;
-    const begun = mayOverlap
-      ? await committer.begin(memory, report)
-      : await committer.commit(memory, report);
-    if (begun === 'lost') return 'lost';
-    if (timeLeftMs() >= commitReserveMs) return 'done';
-    if ((await committer.settle(memory, report)) === 'lost') return 'lost';
-    throw behind(memory);
+    const mayOverlap = guard.chunkRecords === null && !isOver;
+    if (mayOverlap) committer.begin(memory);
+    else if ((await committer.commit(memory, report)) === 'lost') return 'lost';
+    if (isOver) throw behind(memory);
+    return 'done';
   }
 
   /**

@@ -6,8 +6,7 @@
  *
  *   fold k ─ begin commit k ─ fold k + 1 ─ settle commit k ─ begin commit k + 1 ─ …
  *
- * Invariants: one commit at a time; each that was begun is settled before its invocation returns; one that needs a base is not
- * overlapped, since a base reads the state while it is written.
+ * Invariants: one commit at a time; each that was begun is settled before its invocation returns.
  */
 import { assert } from '../assert.ts';
 import { collect } from '../checkpoint/collect.ts';
@@ -15,7 +14,6 @@ import {
   type CommitObservation,
   type CommitOutcome,
   type CommitRequest,
-  type PreparedCommit,
   prepareCommit,
 } from '../checkpoint/commit.ts';
 import type { Head } from '../checkpoint/head.ts';
@@ -35,8 +33,9 @@ import { proveDelivered } from './stream-proof.ts';
 
 /** What it commits is sealed in the state. */
 interface CommitUnderWay {
-  /** Never rejects by itself: nobody may be waiting for it yet. */
+  /** Never rejects by itself: nothing may be waiting for it yet. */
   readonly written: Promise<{ readonly outcome: CommitOutcome } | { readonly fault: unknown }>;
+  isWritten: boolean;
   /** Of the last record that it commits. */
   readonly arrivalMs: number;
   readonly closesGap: boolean;
@@ -92,24 +91,31 @@ export class Committer {
     report: DeliveryReport,
     request: CommitRequest = { base: false },
   ): Promise<Step> {
-    return this.#applied(memory, report, await this.#prepare(memory, request).write());
+    return this.#applied(memory, report, await this.#prepare(memory, request)());
   }
 
   /**
-   * Begins to commit all that was folded. Until `settle` the memory is good for folding what follows, and for nothing else. What needs
-   * a base is committed at once.
+   * Begins to commit all that was folded. Until `settle` the memory is good for folding what follows, and for nothing else.
    */
-  async begin(memory: OwnerMemory, report: DeliveryReport): Promise<Step> {
-    const prepared = this.#prepare(memory, { base: false });
-    if (prepared.needsBase) return this.#applied(memory, report, await prepared.write());
+  begin(memory: OwnerMemory): void {
+    const write = this.#prepare(memory, { base: false });
     memory.state.seal();
-    const written = prepared.write().then(
-      (outcome) => ({ outcome }),
-      (fault: unknown) => ({ fault }),
-    );
     const { arrivalMs, closesGap } = memory;
-    this.#underWay = { written, arrivalMs, closesGap };
-    return 'done';
+    const written = write()
+      .then(
+        (outcome) => ({ outcome }),
+        (fault: unknown) => ({ fault }),
+      )
+      .finally(() => {
+        underWay.isWritten = true;
+      });
+    const underWay = { written, isWritten: false, arrivalMs, closesGap };
+    this.#underWay = underWay;
+  }
+
+  /** True while a commit was begun and its outcome is not known. */
+  get isWriting(): boolean {
+    return this.#underWay?.isWritten === false;
   }
 
   /** True while a commit was begun and is not settled. */
@@ -141,7 +147,7 @@ export class Committer {
     addCommit(report, settled.outcome, memory.head);
   }
 
-  #prepare(memory: OwnerMemory, request: CommitRequest): PreparedCommit {
+  #prepare(memory: OwnerMemory, request: CommitRequest): () => Promise<CommitOutcome> {
     assert(this.#underWay === null, 'one-commit-at-a-time');
     assert(memory.unlisted.length === 0, 'effects-precede-the-next-commit');
     const { head, checkpoint, state, arrivalMs, closesGap } = memory;

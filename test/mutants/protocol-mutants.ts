@@ -1,7 +1,11 @@
 /**
  * Faults of the protocol and its state: how HEAD, deltas, bases and runs are written, found and kept, and what is folded.
  */
-import { IDS_THAT_EXPIRED, IDS_USED_AGAIN } from '../sim/fixed-scenarios.ts';
+import {
+  IDS_THAT_EXPIRED,
+  IDS_USED_AGAIN,
+  RECOVERY_UNDER_DELIVERIES,
+} from '../sim/fixed-scenarios.ts';
 import { type Mutant, mutant } from './mutant.ts';
 
 export const PROTOCOL_MUTANTS: readonly Mutant[] = [
@@ -61,13 +65,16 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'column.copy(slot, this.#columns[at] as AccumulatorColumn, index);',
     '',
   ),
-  mutant(
-    'what an entry was that came with a commit under way is not put back',
-    'wrong state',
-    'core/state/key-table.ts',
-    'return ordinal >= this.#keptSize;',
-    'return ordinal >= this.#committedSize;',
-  ),
+  {
+    ...mutant(
+      'what an entry was that came with a commit under way is not put back',
+      'wrong state',
+      'core/state/key-table.ts',
+      'return ordinal >= this.#keptSize;',
+      'return ordinal >= this.#committedSize;',
+    ),
+    scenario: RECOVERY_UNDER_DELIVERIES,
+  },
   mutant(
     'an id that came with a commit under way is not known',
     'wrong state|wrong answer',
@@ -75,13 +82,16 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'return this.dedupeIds.has(id, expiredMs) || (this.before?.hasId(id, expiredMs) ?? false);',
     'return this.dedupeIds.has(id, expiredMs);',
   ),
-  mutant(
-    'what was folded while a commit lost its race stays',
-    'InvariantFault',
-    'core/state/slice-state.ts',
-    '      table.undo();\n      table.reopen();',
-    '      table.reopen();',
-  ),
+  {
+    ...mutant(
+      'what was folded while a commit lost its race stays',
+      'InvariantFault',
+      'core/state/slice-state.ts',
+      '      table.undo();\n      table.reopen();',
+      '      table.reopen();',
+    ),
+    scenario: RECOVERY_UNDER_DELIVERIES,
+  },
   mutant(
     'what lost a race stays beneath what won it',
     'InvariantFault',

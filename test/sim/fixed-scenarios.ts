@@ -93,6 +93,22 @@ export const RECOVERY_IN_STEPS: Partial<Scenario> = {
   incidents: [20_000, 20_600, 30_000, 30_900].map((atMs) => ({ atMs, kind: 'recover' })),
 };
 
+/** Recoveries in small chunks whose commits lose races to deliveries, which move HEAD and no epoch. */
+export const RECOVERY_UNDER_DELIVERIES: Partial<Scenario> = {
+  ...SMALL,
+  environments: 4,
+  records: 200,
+  paceMs: 60,
+  batchRecordsMax: 3,
+  functionTimeoutMs: 30_000,
+  delayMsMax: 30,
+  tickEveryMs: 300_000,
+  readers: 0,
+  knobs: { replayChunkRecords: 4, unsavedAgeMsMax: 600_000, recoveryLeaseMs: 60_000 },
+  callFaults: [],
+  incidents: [4_000, 7_000, 10_000].map((atMs) => ({ atMs, kind: 'recover' })),
+};
+
 /** Owners die while they make the base of a recovery, and batches go on coming. */
 export const RECOVERY_WITHOUT_OWNER: Partial<Scenario> = {
   ...SMALL,
