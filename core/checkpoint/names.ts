@@ -85,11 +85,14 @@ export const KIND_CODES = new Codes<BlobKind>("a blob's kind", {
   merged: 3,
 });
 export const PLACE_CODES = new Codes<BlobPlace>("a blob's place", { item: 0, object: 1 });
+/** Whose blob a reference means: that of the slice that has the reference. */
+export const HOME_CODES = new Codes<'own'>("a blob's slice", { own: 0 });
 
-// About 21 bytes: a delta names its whole chain.
+// About 22 bytes: a delta names its whole chain.
 export function encodeReference(reference: BlobReference, writer: ByteWriter): void {
   KIND_CODES.encode(reference.kind, writer);
   PLACE_CODES.encode(reference.place, writer);
+  HOME_CODES.encode('own', writer);
   writer.varint(reference.timeline);
   writer.varint(reference.epoch);
   writer.u32(Number.parseInt(reference.nonce.slice(0, 8), 16));
@@ -101,6 +104,7 @@ export function encodeReference(reference: BlobReference, writer: ByteWriter): v
 export function decodeReference(reader: ByteReader): BlobReference {
   const kind = KIND_CODES.decode(reader);
   const place = PLACE_CODES.decode(reader);
+  HOME_CODES.decode(reader);
   const timeline = reader.varint();
   const epoch = reader.varint();
   const word = () => reader.u32().toString(16).padStart(8, '0');

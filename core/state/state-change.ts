@@ -2,7 +2,7 @@
  * The bytes of a change of a slice's state: what a delta carries, and a base too (the change from nothing).
  *
  *   position · watermark · newest time · high mark · shard time · arrivals · time hash · digest · records · counts · late drops · partly quarantined · partly dropped · past dedupe ·
- *   views · entries of each view · late partials of each view · dedupe · quarantined
+ *   views · entries of each view · late partials of each view · dedupe · effects
  *   view: name, hash, life, columns     dedupe: field, within and life, ids
  *
  * Entries hold absolute values, whether or not the watermark has passed their window; late ones are partials, to be merged.
@@ -11,6 +11,7 @@
  * Position, digest, records and counts are totals since the slice began.
  */
 import { type ByteReader, ByteWriter } from '../bytes.ts';
+import { Codes } from '../codes.ts';
 import type { Plan, ViewPlan } from '../definition/plan.ts';
 import { timeHash } from '../definition/plan-hash.ts';
 import { CorruptStateFault } from '../faults.ts';
@@ -152,7 +153,12 @@ export function encodeChange(
   encodeDedupe(source, writer, order);
   const to = writer.length;
   writer.varint(source.quarantined.length);
-  for (const record of source.quarantined) encodeQuarantined(record, writer);
+  for (const record of source.quarantined) {
+    EFFECT_CODES.encode('quarantined', writer);
+    const start = writer.beginSized();
+    encodeQuarantined(record, writer);
+    writer.endSized(start);
+  }
   return { from, to };
 }
 
@@ -164,9 +170,12 @@ export function decodeChange(reader: ByteReader, visitor: ChangeVisitor): void {
   const from = reader.offset;
   decodeTail(reader, stored.length, visitor);
   visitor.tail?.(reader.readSince(from));
-  const quarantinedCount = reader.varint();
-  for (let index = 0; index < quarantinedCount; index++) {
+  const effectCount = reader.varint();
+  for (let index = 0; index < effectCount; index++) {
+    EFFECT_CODES.decode(reader);
+    const end = reader.beginSized();
     visitor.quarantined(decodeQuarantined(reader));
+    reader.endSized(end);
   }
 }
 
@@ -210,6 +219,9 @@ export function checkedPosition(position: Position): Position {
   }
   return position;
 }
+
+/** What has to be done elsewhere once an epoch is committed, and before the next one is. */
+export const EFFECT_CODES = new Codes<'quarantined'>('an effect', { quarantined: 0 });
 
 const TIME_HASH_BYTES = 8;
 

@@ -82,10 +82,16 @@ export const LATE_CODES = new Codes<LatePolicy>('a policy for late records', {
   drop: 2,
 });
 
+/** What a view's entries are known by, and what is said of them: the start of a window and a key, and accumulators, which replace those before. */
+export const ENTRY_CODES = new Codes<'replaced-by-start'>('a form of entries', {
+  'replaced-by-start': 0,
+});
+
 export function encodeStoredView(stored: StoredView, writer: ByteWriter): void {
   writer.string(stored.name);
   writer.hex(stored.hash);
   LATE_CODES.encode(stored.late, writer);
+  ENTRY_CODES.encode('replaced-by-start', writer);
   writer.varint(stored.since);
   writer.varint(stored.ordinal);
   writer.varint(stored.columns.length);
@@ -102,6 +108,7 @@ const HASH_BYTES = 16;
 export function decodeStoredView(reader: ByteReader): StoredView {
   const [name, hash] = [reader.string(), reader.hex(HASH_BYTES)];
   const late = LATE_CODES.decode(reader);
+  ENTRY_CODES.decode(reader);
   const [since, ordinal] = [reader.varint(), reader.varint()];
   const columns = Array.from({ length: reader.varint() }, (): StoredColumn => {
     const kind = AGGREGATE_CODES.decode(reader);
