@@ -150,9 +150,10 @@ describe('tidemark dev with a changed pipeline file', () => {
       `console.log('waiting');\nawait new Promise((r) => setTimeout(r, 60_000));\n`,
     );
     await dev.prints('stdout', /waiting/);
+    // The command itself says that the call blocks: after a line before the call the thread could still be ended in order.
     writeFileSync(
       file,
-      `import { execSync } from 'node:child_process';\nconsole.log('blocked');\nexecSync('sleep 20', { stdio: 'ignore' });\n`,
+      `import { execSync } from 'node:child_process';\nexecSync('echo blocked; exec sleep 20 >&2', { stdio: ['ignore', 'inherit', 'ignore'] });\n`,
     );
     await dev.prints('stdout', /blocked/);
 
