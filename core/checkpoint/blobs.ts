@@ -76,16 +76,39 @@ export async function readBlob(
   reference: BlobReference,
 ): Promise<Uint8Array> {
   const key = blobKey(sliceId, reference);
-  const bytes = await storeOf(stores, reference.place).read(key);
-  if (bytes === null) throw missing(key, reference);
-  const checksum = checksumOf(reference.kind, bytes);
-  if (bytes.length !== reference.byteLength || checksum !== reference.checksum) {
+  const bytes = await openBlob(storeOf(stores, reference.place), key, (read) => {
+    const checksum = checksumOf(reference.kind, read);
+    if (read.length === reference.byteLength && checksum === reference.checksum) return read;
     throw new DamagedBlob(
-      `${key} is not what was written: ${bytes.length} bytes with checksum ${checksum}, expected ${reference.byteLength} with ${reference.checksum}`,
+      `${key} is not what was written: ${read.length} bytes with checksum ${checksum}, expected ${reference.byteLength} with ${reference.checksum}`,
       reference,
     );
-  }
+  });
+  if (bytes === null) throw missing(key, reference);
   return bytes;
+}
+
+/** Reads of a blob before it counts as damaged. */
+const READS_MAX = 3;
+
+/**
+ * What `open` makes of the bytes of a blob; null if it is not there. Bytes that are corrupt are read again: they may only have
+ * come badly, while damage takes a slice back to an earlier epoch.
+ */
+export async function openBlob<T>(
+  store: BlobStore,
+  key: string,
+  open: (bytes: Uint8Array) => T,
+): Promise<T | null> {
+  for (let reads = 1; ; reads++) {
+    const bytes = await store.read(key);
+    if (bytes === null) return null;
+    try {
+      return open(bytes);
+    } catch (fault) {
+      if (!(fault instanceof CorruptStateFault) || reads === READS_MAX) throw fault;
+    }
+  }
 }
 
 /** Bytes [from, to) of a blob; their own checksum is the caller's matter. */

@@ -12,7 +12,7 @@ import type { Plan } from '../definition/plan.ts';
 import { CorruptStateFault } from '../faults.ts';
 import type { BlobStore } from '../ports.ts';
 import { type Base, decodeBase } from './base.ts';
-import { type BlobStores, blobNames, DamagedBlob, referenceOf } from './blobs.ts';
+import { type BlobStores, blobNames, DamagedBlob, openBlob, referenceOf } from './blobs.ts';
 import { type ChainLink, continued, deltasOf, linksAfter, linkTo } from './chain.ts';
 import { type DeltaHeader, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
@@ -105,14 +105,14 @@ async function readKnown(
   stores: BlobStores,
 ): Promise<Known | null> {
   const place = store === stores.items ? 'item' : 'object';
-  const bytes = await store.read(blobKey(sliceId, name));
-  if (bytes === null) return null;
-  return orNull(() => {
-    const reference = referenceOf(name, place, bytes);
-    const delta = decodeDelta(bytes, sliceId, reference);
-    const { planHash, predecessors, merged, base, manifest } = delta;
-    return { reference, planHash, predecessors, merged, base, manifest };
-  });
+  return orNull(() =>
+    openBlob(store, blobKey(sliceId, name), (bytes) => {
+      const reference = referenceOf(name, place, bytes);
+      const delta = decodeDelta(bytes, sliceId, reference);
+      const { planHash, predecessors, merged, base, manifest } = delta;
+      return { reference, planHash, predecessors, merged, base, manifest };
+    }),
+  );
 }
 
 /** Back to the nearest base that can be read whole, or to the first epoch; then forward. Null if anything on the way is damaged. */
@@ -244,15 +244,16 @@ async function openBase(
   stores: BlobStores,
 ): Promise<Base | null> {
   const name = baseOf(delta);
-  const bytes = await stores.objects.read(blobKey(sliceId, name));
-  if (bytes === null) return null;
-  const reference = referenceOf(name, 'object', bytes);
-  return orNull(() => decodeBase(bytes, sliceId, reference));
+  return orNull(() =>
+    openBlob(stores.objects, blobKey(sliceId, name), (bytes) =>
+      decodeBase(bytes, sliceId, referenceOf(name, 'object', bytes)),
+    ),
+  );
 }
 
-function orNull<T>(read: () => T): T | null {
+async function orNull<T>(read: () => Promise<T | null>): Promise<T | null> {
   try {
-    return read();
+    return await read();
   } catch (fault) {
     if (fault instanceof CorruptStateFault) return null;
     throw fault;

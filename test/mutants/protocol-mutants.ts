@@ -259,8 +259,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'core/checkpoint/blobs.ts',
-        find: 'bytes.length !== reference.byteLength || checksum !== reference.checksum',
-        replace: 'bytes.length !== reference.byteLength',
+        find: 'read.length === reference.byteLength && checksum === reference.checksum',
+        replace: 'read.length === reference.byteLength',
       },
       {
         file: 'core/checkpoint/envelope.ts',

@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBlobStore } from '../../../adapters/memory/memory-blob-store.ts';
 import { MemoryClock } from '../../../adapters/memory/memory-clock.ts';
-import { MissingBlob, readBlob, readBlobRange, writeBlob } from '../../../core/checkpoint/blobs.ts';
+import {
+  DamagedBlob,
+  MissingBlob,
+  readBlob,
+  readBlobRange,
+  writeBlob,
+} from '../../../core/checkpoint/blobs.ts';
 import { sealEnvelope } from '../../../core/checkpoint/envelope.ts';
 import { blobKey } from '../../../core/checkpoint/names.ts';
 import { CorruptStateFault, InvariantFault } from '../../../core/faults.ts';
 import { DELTA_ITEM_BYTES_MAX } from '../../../core/limits.ts';
 import { SLICE } from '../../world/small-log.ts';
+import { overriding } from '../task/task-fixture.ts';
 
 const name = { kind: 'delta', timeline: 0, epoch: 1, nonce: '0000000000000001' } as const;
 const bytes = Uint8Array.from({ length: 100 }, (_, index) => index);
@@ -48,6 +55,21 @@ describe('a blob', () => {
     await writeBlob(stores, SLICE, name, bytes);
     const other = writeBlob(stores, SLICE, name, Uint8Array.from([...bytes].reverse()));
     await expect(other).rejects.toThrow(InvariantFault);
+  });
+
+  it('is read again where it came badly, and is damaged where it does so each time', async () => {
+    const stores = newStores();
+    const reference = await writeBlob(stores, SLICE, name, bytes);
+    const comingBadly = (times: number) => {
+      let reads = 0;
+      const read = async (key: string) => {
+        const there = await stores.items.read(key);
+        return reads++ < times ? (there?.fill(0, 50) ?? null) : there;
+      };
+      return { ...stores, items: overriding(stores.items, { read }) };
+    };
+    expect(await readBlob(comingBadly(2), SLICE, reference)).toEqual(bytes);
+    await expect(readBlob(comingBadly(3), SLICE, reference)).rejects.toThrow(DamagedBlob);
   });
 
   it('that is not there says so, so that a reader looks at HEAD again', async () => {
