@@ -2,6 +2,7 @@
  * Faults of what is kept and for how long, of going back, and of what readers are told.
  */
 import {
+  FAR_AHEAD_IN_A_LOST_RACE,
   GARBLED_BLOCKS,
   ROLLBACK_AFTER_BASES,
   SLOW_READERS,
@@ -221,4 +222,14 @@ export const KEEPING_MUTANTS: readonly Mutant[] = [
     "if (standing !== 'waits' && standing !== 'unreadable') continue;",
     "if (standing === 'unknown') continue;",
   ),
+  {
+    ...mutant(
+      'ids are swept by a watermark that is not committed',
+      'wrong state',
+      'core/state/slice-state.ts',
+      '    const since = this.#since;\n    const source = {\n      progress: since.progress,\n      views: this.#changes(),',
+      '    const since = this.#since;\n    this.image.dedupeIds.sweep(this.expiredMs);\n    const source = {\n      progress: since.progress,\n      views: this.#changes(),',
+    ),
+    scenario: FAR_AHEAD_IN_A_LOST_RACE,
+  },
 ];

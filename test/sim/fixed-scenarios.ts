@@ -338,3 +338,24 @@ export const RUNS_MERGED_BY_TICKS: Partial<Scenario> = {
   },
   incidents: [],
 };
+
+/**
+ * Batches that lose races to smaller ones, with ids that come again before a record far ahead in the same batch: under the second
+ * plan such a record is further ahead than ids are kept.
+ */
+export const FAR_AHEAD_IN_A_LOST_RACE: Partial<Scenario> = {
+  ...SMALL,
+  mappings: 2,
+  environments: 4,
+  records: 200,
+  paceMs: 2_000,
+  burstRate: 0.5,
+  producerRetryRate: 0.3,
+  batchRecordsMax: 20,
+  batchWindowMs: 5_000,
+  redeliveryRate: 0.4,
+  delayMsMax: 200,
+  tickEveryMs: 5_000,
+  knobs: { unsavedAgeMsMax: 0 },
+  incidents: [{ atMs: 1, kind: 'change-plan', plan: 2 }],
+};
