@@ -53,12 +53,8 @@ export class RecentChanges {
     if (!goesOn) this.#changes = [];
     this.#lives = image.lives.slice();
     this.#dedupe = image.dedupe;
-    this.#changes = [...this.#changes, change].map((each) => ({
-      ...each,
-      windows: each.windows.filter(({ view, windowStartMs, keys }) => {
-        return keys.size > 0 && image.tables[view]?.window(windowStartMs) === keys;
-      }),
-    }));
+    this.#changes = [...this.#changes, change];
+    this.#forgetWhatLeft(image);
     let bytes = 0;
     const first = this.#changes.findLastIndex((each) => {
       bytes += bytesOf(each);
@@ -72,8 +68,13 @@ export class RecentChanges {
     return this.#changes.map(({ after }) => after);
   }
 
-  /** All that was changed after an epoch, and by `newest`, which is not among it; the epoch is one of `beginnings`. */
-  since(after: number, newest: RecentChange): RecentChange {
+  /**
+   * All that was changed after an epoch and is still in the image, and by `newest`, which is not among it; the epoch is one of
+   * `beginnings`.
+   */
+  since(after: number, newest: RecentChange, image: SliceImage): RecentChange {
+    // A base may have drained windows since the last change: their ordinals lead to nothing any more.
+    this.#forgetWhatLeft(image);
     const first = this.#changes.findIndex((change) => change.after === after);
     assert(first >= 0, 'what-is-merged-is-known');
     return together([...this.#changes.slice(first), newest]);
@@ -84,6 +85,15 @@ export class RecentChanges {
     const first = this.#changes.findIndex((change) => change.after === after);
     if (first < 0) return;
     this.#changes.splice(first, Number.POSITIVE_INFINITY, together(this.#changes.slice(first)));
+  }
+
+  #forgetWhatLeft({ tables }: SliceImage): void {
+    this.#changes = this.#changes.map((each) => ({
+      ...each,
+      windows: each.windows.filter(({ view, windowStartMs, keys }) => {
+        return keys.size > 0 && tables[view]?.window(windowStartMs) === keys;
+      }),
+    }));
   }
 }
 
