@@ -62,8 +62,8 @@ export interface CommitRequest {
   readonly requestsDone?: readonly string[];
 }
 
-/** What a commit took: what later ones may be decided by. Durations are by the injected clock, 0 where it was set back. */
-export interface CommitObservation {
+/** What a commit took. Durations are by the injected clock, 0 where it was set back. */
+interface CommitObservation {
   /** Entries that were changed since the commit before, late partials and those of the ledger included. */
   readonly changedEntries: number;
   /** Of delta, merged delta, base and run. */

@@ -14,7 +14,6 @@
  *
  * A checkpoint that is asked for, the chunks of a replay and a change of plan are epochs whatever their cost.
  */
-import type { CommitObservation } from '../checkpoint/commit.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import type { Knobs } from '../knobs.ts';
@@ -34,8 +33,6 @@ export interface CadenceFacts {
   readonly hasRedriven: boolean;
   /** This invocation has completed an epoch: a replay in chunks made HEAD look young, and the rest is as old as what it began with. */
   readonly hasCommitted: boolean;
-  /** What the last commit of this environment took; null before its first. */
-  readonly observed: CommitObservation | null;
 }
 
 export type CadenceDecision = 'checkpoint' | 'deliver' | 'nothing';

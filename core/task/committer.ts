@@ -10,12 +10,7 @@
  */
 import { assert } from '../assert.ts';
 import { collect } from '../checkpoint/collect.ts';
-import {
-  type CommitObservation,
-  type CommitOutcome,
-  type CommitRequest,
-  prepareCommit,
-} from '../checkpoint/commit.ts';
+import { type CommitOutcome, type CommitRequest, prepareCommit } from '../checkpoint/commit.ts';
 import type { Head } from '../checkpoint/head.ts';
 import { writeHead } from '../checkpoint/head-write.ts';
 import type { Manifest } from '../checkpoint/manifest.ts';
@@ -46,8 +41,6 @@ export class Committer {
   readonly #ports: OwnerPorts;
   /** This environment has collected from the beginning: what others left by a crash before that is gone. */
   #isSwept = false;
-  /** What the last commit took. */
-  #observed: CommitObservation | null = null;
   #underWay: CommitUnderWay | null = null;
 
   constructor(merger: RunMerger, ports: OwnerPorts) {
@@ -79,10 +72,10 @@ export class Committer {
     return 'done';
   }
 
-  /** What is due now, after what the last commit took. */
-  due(facts: Omit<CadenceFacts, 'nowMs' | 'observed'>): CadenceDecision {
+  /** What is due now. */
+  due(facts: Omit<CadenceFacts, 'nowMs'>): CadenceDecision {
     const { clock, knobs } = this.#ports;
-    return decideCadence({ ...facts, nowMs: clock.nowMs(), observed: this.#observed }, knobs);
+    return decideCadence({ ...facts, nowMs: clock.nowMs() }, knobs);
   }
 
   /** Commits all that was folded. */
@@ -186,7 +179,6 @@ export class Committer {
     };
     memory.unlisted = quarantined;
     memory.switchTo = null;
-    this.#observed = written.observed;
     addCommit(report, written, head);
     await this.listQuarantined(memory);
     if (written.compacted) await this.#collect(head, written.head, written.manifest);

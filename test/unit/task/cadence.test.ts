@@ -24,7 +24,6 @@ const BATCH: CadenceFacts = {
   unsavedBytes: 0,
   hasRedriven: false,
   hasCommitted: false,
-  observed: null,
 };
 const TICK: CadenceFacts = { ...BATCH, occasion: 'tick', position: at(20) };
 const RECOVERING = { head: { ...HEAD, status: 'RECOVERING' } } as const;
