@@ -302,14 +302,17 @@ describe('what a pipeline file does while it is loaded, and later', () => {
 
   it('is known to block its thread, which no exit gets past', async () => {
     expect(await areThreadsGone(5_000)).toBe(true);
+    const begun = join(folder, 'begun');
     write(
       'odd.ts',
-      `import { execSync } from 'node:child_process';\nexecSync('sleep 2');\n${SOUND}`,
+      `import { spawnSync } from 'node:child_process';\nspawnSync('sh', ['-c', 'touch "$0"; exec sleep 2', ${JSON.stringify(begun)}]);\n${SOUND}`,
     );
     const stop = new AbortController();
-    const onRead = () => setTimeout(() => stop.abort(new Error('overtaken')), 200);
-    const loaded = outcomeOf('odd.ts', { signal: stop.signal, onRead });
+    // Before the call blocks, the thread could still be ended.
+    const timer = setInterval(() => existsSync(begun) && stop.abort(new Error('overtaken')), 20);
+    const loaded = outcomeOf('odd.ts', { signal: stop.signal });
     await expect(loaded).rejects.toThrow('overtaken');
+    clearInterval(timer);
     expect(await areThreadsGone(50)).toBe(false);
     expect(await areThreadsGone(10_000)).toBe(true);
   });
