@@ -101,18 +101,20 @@ function addOlder(
   }
 }
 
-/** Makes room for all entries that parts have; by view, how many keys of a window are in parts that have no other window. */
+/**
+ * Makes room for all entries that parts have. By view, how many keys a window has at most in which several parts begin: the one
+ * before these and the last of them may have other windows too.
+ */
 function reserved(image: SliceImage, { views }: OpenParts): Map<number, number>[] {
   return views.map((parts, view) => {
     image.tables[view]?.reserve(parts.reduce((sum, { entryCount }) => sum + entryCount, 0));
     const room = new Map<number, number>();
     for (const [index, { from, entryCount }] of parts.entries()) {
       const startMs = from?.windowStartMs;
-      const next = parts[index + 1];
-      const isOfOne = next === undefined ? false : next.from?.windowStartMs === startMs;
-      if (startMs !== undefined && isOfOne) {
-        room.set(startMs, (room.get(startMs) ?? 0) + entryCount);
-      }
+      const before = parts[index - 1];
+      if (startMs === undefined || before?.from?.windowStartMs !== startMs) continue;
+      const known = room.get(startMs) ?? before.entryCount + (parts[index - 2]?.entryCount ?? 0);
+      room.set(startMs, known + entryCount);
     }
     return room;
   });

@@ -4,8 +4,9 @@
 import { aggregateOf } from '../definition/kinds/aggregate-kinds.ts';
 import type { ViewPlan } from '../definition/plan.ts';
 import { columnId } from '../definition/view-match.ts';
+import type { ColumnLayout, LaidColumn } from './laid-column.ts';
 import { isSameColumnLife, type StoredView, type ViewLife } from './view-life.ts';
-import { type ColumnLayout, type LaidColumn, ViewTable } from './view-table.ts';
+import { ViewTable } from './view-table.ts';
 
 /**
  * Where the stored columns go in `view`; null where entries are laid out as the view has them. A stored column counts only

@@ -121,6 +121,39 @@ export class KeyTable {
     return ordinal;
   }
 
+  /** Makes room for so many keys more, and for others after them. */
+  reserveMore(count: number): void {
+    const size = this.#size + count;
+    if (size * ROW <= this.#rows.length) return;
+    this.#growRows(Math.max(size, grownCapacity(this.#size)));
+  }
+
+  /**
+   * Adds the key at [from, to) of `bytes`, which is not there, where `reserveMore` has made room. It is found once `placeSince`
+   * was called: many that are placed one behind the other wait for memory together.
+   */
+  load(bytes: Uint8Array, from: number, to: number, slot: number): void {
+    const ordinal = this.#size++;
+    const start = this.startOf(ordinal);
+    const end = start + to - from;
+    this.#growArena(end);
+    const arena = this.#arena;
+    for (let index = from, at = start; index < to; index++) arena[at++] = bytes[index] as number;
+    const row = ordinal * ROW;
+    this.#rows[row + END] = end;
+    this.#rows[row + HASH] = hashSpan(bytes, from, to);
+    this.#rows[row + SLOT] = slot;
+    this.#rows[row + STAMP] = 0;
+  }
+
+  /** Places the keys that were loaded, from an ordinal on. */
+  placeSince(from: number): void {
+    for (let ordinal = from; ordinal < this.#size; ordinal++) {
+      if (this.#crowded !== null) this.#crowded.set(this.#textAt(ordinal), ordinal);
+      else if (this.#places !== null) this.#place(ordinal, this.#size);
+    }
+  }
+
   /** Notes that the entry changes; false if it was noted since the last commit, or since the table was sealed. */
   touch(ordinal: number): boolean {
     const at = ordinal * ROW + STAMP;
@@ -330,8 +363,13 @@ function textOf(bytes: Uint8Array, from: number, to: number): string {
 
 /** A 32-bit hash of the first `length` bytes: FNV-1a, mixed once more, since places are taken by its low bits. */
 export function hashKey(bytes: Uint8Array, length = bytes.length): number {
+  return hashSpan(bytes, 0, length);
+}
+
+/** The same of the bytes [from, to). */
+function hashSpan(bytes: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5 | 0;
-  for (let index = 0; index < length; index++) {
+  for (let index = from; index < to; index++) {
     hash = Math.imul(hash ^ (bytes[index] as number), 0x01000193);
   }
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

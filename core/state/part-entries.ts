@@ -27,9 +27,10 @@ import {
   encodeWindow,
   type WindowSource,
 } from './state-change.ts';
-import { putOpen } from './stored-entry.ts';
+import { putOpen, readOpen } from './stored-entry.ts';
 import { isSameLife, type StoredView } from './view-life.ts';
 import type { ViewTable } from './view-table.ts';
+import type { WindowLoad } from './window-load.ts';
 
 /** A part's bytes: its entries by window, then by key. `windows` ascend, and so do the ordinals of each by key. */
 export function encodePart(windows: readonly WindowSource[], writer: ByteWriter): void {
@@ -58,23 +59,65 @@ export function addPart(
   const windowCount = reader.varint();
   let entryCount = 0;
   for (let window = 0; window < windowCount; window++) {
-    let isFirst = true;
-    decodeWindow(reader, (windowStartMs, key, ahead) => {
-      entryCount++;
-      const isIn =
-        target !== null &&
-        (from === null || compareBound(from, windowStartMs, key) <= 0) &&
-        !(image.isOverlay && target.table.find(windowStartMs, key) >= 0);
-      if (!isIn) ahead.bytes();
-      else {
-        putOpen(target.table, windowStartMs, key, ahead, target.layout.columns);
-        if (isFirst) target.table.reserveKeys(windowStartMs, room.get(windowStartMs) ?? 0);
-        isFirst = false;
-      }
-    });
+    if (target === null) entryCount += passWindow(reader);
+    else entryCount += addWindow(image, target, { bytes, reader, from }, room);
   }
   reader.end();
   return entryCount;
+}
+
+/** A part on its way into an image. */
+interface PartBytes {
+  readonly bytes: Uint8Array;
+  readonly reader: ByteReader;
+  readonly from: EntryBound | null;
+}
+
+function addWindow(
+  image: SliceImage,
+  { table, layout }: Target,
+  { bytes, reader, from }: PartBytes,
+  room: RoomByWindow,
+): number {
+  const windowStartMs = reader.signedVarint();
+  const count = reader.varint();
+  let load: WindowLoad | null = null;
+  for (let entry = 0; entry < count; entry++) {
+    const start = reader.passBytes();
+    const end = reader.offset;
+    const isIn =
+      (load !== null && !image.isOverlay) ||
+      isWanted(image, table, from, windowStartMs, bytes.subarray(start, end));
+    if (!isIn) {
+      reader.passBytes();
+      continue;
+    }
+    const most = Math.min(count - entry, reader.remaining);
+    load ??= table.load(windowStartMs, most, image.isOverlay);
+    readOpen(table, load.add(bytes, start, end), reader, layout.columns);
+  }
+  load?.end(room.get(windowStartMs) ?? 0);
+  return count;
+}
+
+function isWanted(
+  image: SliceImage,
+  table: ViewTable,
+  from: EntryBound | null,
+  windowStartMs: number,
+  key: Uint8Array,
+): boolean {
+  if (from !== null && compareBound(from, windowStartMs, key) > 0) return false;
+  return !(image.isOverlay && table.find(windowStartMs, key) >= 0);
+}
+
+function passWindow(reader: ByteReader): number {
+  let count = 0;
+  decodeWindow(reader, (_windowStartMs, _key, ahead) => {
+    count++;
+    ahead.passBytes();
+  });
+  return count;
 }
 
 /** What of the links up to a base is in its parts and runs already. */

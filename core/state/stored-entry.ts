@@ -2,7 +2,8 @@
  * An entry as changes and parts have it, on its way into a table.
  */
 import type { ByteReader } from '../bytes.ts';
-import type { ColumnLayout, ViewTable } from './view-table.ts';
+import type { ColumnLayout } from './laid-column.ts';
+import type { ViewTable } from './view-table.ts';
 
 /**
  * Puts an entry as it is stored, `reader` being at its accumulators with their length: a new one, or over what was there. The
@@ -17,12 +18,22 @@ export function putOpen(
 ): number {
   const ordinal = table.place(windowStartMs, key);
   const slot = table.window(windowStartMs).slotAt(ordinal);
+  readOpen(table, slot, reader, layout);
+  return ordinal;
+}
+
+/** Replaces a slot by accumulators as they are stored, with their length. */
+export function readOpen(
+  table: ViewTable,
+  slot: number,
+  reader: ByteReader,
+  layout: ColumnLayout | null,
+): void {
   if (layout !== null) {
     table.decodeAs(slot, reader.bytes(), layout);
-    return ordinal;
+    return;
   }
   const end = reader.beginSized();
   table.read(slot, reader);
   reader.endSized(end);
-  return ordinal;
 }

@@ -20,6 +20,8 @@ import { BeforeImages } from './before-images.ts';
 import { grownCapacity } from './growth.ts';
 import { type FirstKeys, KeyRanges } from './key-ranges.ts';
 import { hashKey, KeyTable, type WindowEntries } from './key-table.ts';
+import type { ColumnLayout } from './laid-column.ts';
+import { WindowLoad } from './window-load.ts';
 
 const CAPACITY_MIN = 4;
 /** What V8 holds for a window besides the arrays of its keys, about: measured by `npm run bench -- windows`. */
@@ -33,15 +35,6 @@ interface Touched {
   readonly windows: { readonly startMs: number; readonly window: KeyTable }[];
   readonly before: BeforeImages;
 }
-
-/** Where an accumulator goes that another plan laid out. */
-export type LaidColumn =
-  | { readonly target: number; readonly skipped: null }
-  /** `skipped` reads over it. */
-  | { readonly target: null; readonly skipped: AccumulatorColumn };
-
-/** In the order of the accumulators. */
-export type ColumnLayout = readonly LaidColumn[];
 
 export class ViewTable {
   readonly view: ViewPlan;
@@ -60,6 +53,7 @@ export class ViewTable {
   #spare: Touched | null = null;
   readonly #writer = new ByteWriter(64);
   readonly #ranges = new KeyRanges();
+  readonly #loadedSlot = () => this.#newSlot();
 
   constructor(view: ViewPlan) {
     this.view = view;
@@ -173,9 +167,10 @@ export class ViewTable {
     if (capacity > this.#capacity) this.#growTo(capacity);
   }
 
-  /** Makes room for so many keys of a window that has some, if there is less. */
-  reserveKeys(windowStartMs: number, count: number): void {
-    this.#window(windowStartMs)?.reserve(count);
+  /** Room for so many new entries of a window: see `WindowLoad`. */
+  load(windowStartMs: number, count: number, isApart: boolean): WindowLoad {
+    const window = this.#window(windowStartMs) ?? this.#addWindow(windowStartMs);
+    return new WindowLoad(window, this.#loadedSlot, count, isApart);
   }
 
   /** Folds one value into the `column`-th accumulator of a slot. */
