@@ -59,7 +59,7 @@ async function measure(latencyMs: number): Promise<{ tookMs: number; commits: nu
     ...memory,
     heads,
     blobs: { items: creating(items, later), objects: creating(objects, later) },
-    pauses: { ...memory.pauses, giveWay: () => setImmediate() },
+    pauses: { ...memory.pauses, yield: () => setImmediate() },
   };
   const identity = { sliceId: SLICE, shardId: SHARD };
   const newTask = () => new SliceTask(identity, plan, createJsonDecoder(plan), ports);

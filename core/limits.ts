@@ -60,8 +60,10 @@ export const PART_BYTES_MIN_TO_REWRITE = 384 * KIB;
 export const ID_PARTS_MAX = 48;
 /** Closing entries that one base drains into its run: more only where so many wait that draining would not keep up. As many are a reason for a base. */
 export const DRAIN_BYTES_MIN = 512 * KIB;
-/** Records that one committed chunk of a replay folds. */
+/** Records that a replay reads and folds at a time: one chunk. */
 export const REPLAY_CHUNK_RECORDS = 10_000;
+/** Memory of uncommitted changes from which on a replay waits for the commit that is under way before it folds more. */
+export const REPLAY_GATHERED_BYTES_MAX = 8 * MIB;
 /** Times an invocation tries to write HEAD before it gives the batch back. */
 export const HEAD_WRITE_ATTEMPTS_MAX = 8;
 /** Time that an invocation keeps back for its last commit. */

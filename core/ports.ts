@@ -30,8 +30,8 @@ export interface NonceSource {
 export interface Pauses {
   /** Resolves after so many milliseconds, or a little more, whatever clocks say. */
   pause(ms: number): Promise<void>;
-  /** Resolves once what else the environment has to do had its turn: answers of stores that have come meanwhile. */
-  giveWay(): Promise<void>;
+  /** Yields to what else the environment has to do: answers of stores are taken by the same thread. */
+  yield(): Promise<void>;
 }
 
 /** HEAD as a store keeps it: the two attributes that conditions speak of, and the rest as bytes. */

@@ -21,7 +21,7 @@ export const systemClock: Clock = { nowMs: () => Date.now() };
 
 const timerPauses: Pauses = {
   pause: (ms) => setTimeout(ms),
-  giveWay: () => setImmediate(),
+  yield: () => setImmediate(),
 };
 
 export const randomNonces: NonceSource = { nonce: () => randomBytes(8).toString('hex') };

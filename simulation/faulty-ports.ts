@@ -47,7 +47,7 @@ export function faultyPorts(
     clock: { nowMs: habits.nowMs },
     pauses: {
       pause: (ms) => connection.pause(ms),
-      giveWay: () => connection.pause(0),
+      yield: () => connection.pause(0),
     },
     nonces: drawnNonces(habits.random),
     knobs: { ...DEFAULT_KNOBS, ...habits.knobs },

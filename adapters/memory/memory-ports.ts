@@ -34,7 +34,7 @@ export class MemoryPorts implements TaskPorts {
   /** Time passes at once. */
   readonly pauses: Pauses = {
     pause: async (ms) => this.clock.advance(ms),
-    giveWay: async () => {},
+    yield: async () => {},
   };
   readonly shards: ShardDirectory = {
     hashRange: async () => WHOLE_RANGE,

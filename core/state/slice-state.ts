@@ -85,7 +85,7 @@ export class SliceState {
     return count;
   }
 
-  /** Entries that were changed since the last commit, late partials and those of the ledger included. */
+  /** Entries that were changed since the last commit, or since it was sealed, late partials and those of the ledger included. */
   get changedEntryCount(): number {
     let count = 0;
     for (const { touchedCount } of this.image.tables) count += touchedCount;
@@ -93,7 +93,7 @@ export class SliceState {
     return count;
   }
 
-  /** Records quarantined since the last commit. */
+  /** Records quarantined since then. */
   get quarantined(): readonly QuarantineEntry[] {
     return this.#since.quarantined;
   }
@@ -116,6 +116,7 @@ export class SliceState {
 
   /** What the ledger says of a record; `stored` are its entries in runs. */
   ledgerStanding(record: LedgerRecord, stored: readonly ClosedEntry[]): LedgerStanding {
+    this.#assertUnsealed();
     const committed = [...stored, ...this.image.recentLedger.entriesOf(record)];
     return ledgerStanding([...committed, ...this.#newLedger(record, committed)]);
   }
@@ -139,7 +140,7 @@ export class SliceState {
     this.#assertUnsealed();
     for (const table of this.image.tables) table.seal();
     const next = this.#spare ?? new Uncommitted(this.image);
-    next.follow(this.#since);
+    next.goOnFrom(this.#since);
     this.#spare = null;
     this.#sealed = this.#since;
     this.#since = next;
@@ -197,6 +198,7 @@ export class SliceState {
 
   /** The change that these entries, and nothing else, are: with their values now. */
   encodeChanged(windows: readonly ChangedWindow[]): Uint8Array {
+    this.#assertUnsealed();
     const views = this.image.living().map((each, index) => {
       const table = this.image.tables[index] as ViewTable;
       const changed = windows.filter(({ view }) => view === index);
@@ -215,6 +217,7 @@ export class SliceState {
 
   /** What a base carries beside its parts: the change from nothing, without entries and ids. */
   encodeStanding(): Uint8Array {
+    this.#assertUnsealed();
     const source = {
       progress: this.#since.progress,
       views: this.image.living().map((each) => ({ ...each, entries: [], late: [] })),
@@ -281,6 +284,7 @@ export class SliceState {
 
   /** Those of a range of ordinals that a producer may send again. */
   encodeIds(from: number, to: number, writer: ByteWriter): IdRange {
+    this.#assertUnsealed();
     const { expiredMs } = this;
     const { dedupeIds } = this.image;
     const old = dedupeIds.encode(from, to, expiredMs, writer);
@@ -294,6 +298,7 @@ export class SliceState {
 
   /** Late partials that no run holds, this memory's included, by index of the image's views. */
   lateSinceRuns(): ClosedEntry[][] {
+    this.#assertUnsealed();
     return this.#since.late.map((table, index) => [
       ...(this.image.late[index] as ClosedEntry[]),
       ...closedEntriesOf(wholeTable(table)),
@@ -313,12 +318,12 @@ export class SliceState {
     image.dedupeIds.sweep(image.expiredMs);
     done.reset(image);
     if (this.#sealed === null) return;
-    this.#since.before = null;
+    this.#since.predecessor = null;
     this.#spare = this.#sealed;
     this.#sealed = null;
   }
 
-  /** Bytes of memory that what was folded since the last commit would take by itself, about. */
+  /** Bytes of memory that what was folded since then would take by itself, about. */
   uncommittedBytes(): number {
     let bytes = this.#since.heapBytes();
     for (const table of this.image.tables) bytes += table.touchedBytes();
@@ -327,8 +332,9 @@ export class SliceState {
 
   /** Bytes of memory that the state holds, about. */
   heapBytes(): number {
-    const sealed = this.#sealed?.heapBytes() ?? 0;
-    return this.image.heapBytes() + this.#since.heapBytes() + sealed;
+    let bytes = this.image.heapBytes() + this.#since.heapBytes();
+    for (const other of [this.#sealed, this.#spare]) bytes += other?.heapBytes() ?? 0;
+    return bytes;
   }
 
   /** By view: the entries that were touched, and what came late. */
@@ -352,7 +358,7 @@ export class SliceState {
     });
   }
 
-  /** What the last commit left, and what a base or a redrive goes by, is not known while a commit is under way. */
+  /** While a commit is under way, nothing is encoded or redriven: what comes next is not known to follow it. */
   #assertUnsealed(): void {
     assert(this.#sealed === null, 'one-commit-at-a-time');
   }

@@ -14,7 +14,7 @@ export class Uncommitted {
   readonly quarantined: QuarantineEntry[] = [];
   progress: FoldProgress;
   /** What a commit that is under way is to commit, and this one was folded after. */
-  before: Uncommitted | null = null;
+  predecessor: Uncommitted | null = null;
   /** The position is not the last of its Kinesis record: what follows is inside the same one, up to `lastSubSequence`. */
   isInside = false;
   lastSubSequence = 0;
@@ -26,23 +26,23 @@ export class Uncommitted {
 
   /** True if the id (four words of its hash) came since the last commit and is still kept. */
   hasId(id: Uint32Array, expiredMs: number): boolean {
-    return this.dedupeIds.has(id, expiredMs) || (this.before?.hasId(id, expiredMs) ?? false);
+    return this.dedupeIds.has(id, expiredMs) || (this.predecessor?.hasId(id, expiredMs) ?? false);
   }
 
   /** Ids that came since the last commit. */
   allIds(): DedupeIds[] {
-    return [...(this.before?.allIds() ?? []), this.dedupeIds];
+    return [...(this.predecessor?.allIds() ?? []), this.dedupeIds];
   }
 
   /** Nothing is uncommitted but what was folded before. */
-  follow(before: Uncommitted): void {
-    this.progress = copyProgress(before.progress);
-    this.before = before;
+  goOnFrom(predecessor: Uncommitted): void {
+    this.progress = copyProgress(predecessor.progress);
+    this.predecessor = predecessor;
   }
 
   /** Nothing is uncommitted. */
   reset(image: SliceImage): void {
-    this.before = null;
+    this.predecessor = null;
     for (const table of this.late) table.clear();
     this.dedupeIds.clear();
     this.quarantined.length = 0;

@@ -1,8 +1,9 @@
 /**
  * Bringing a memory forward: what HEAD answers for and no checkpoint holds, what an event source left out, and a batch.
  *
- * Commits are under way while more is read and folded, and take what came meanwhile together: so a slow store costs little. Where
- * environments died, each chunk is committed first.
+ * A replay reads and folds on while a commit is under way. Chunks that are folded before that commit is written are left to the next
+ * one, together, so that a slow store makes commits fewer and not the replay longer. Where environments died, each chunk is committed
+ * before the next is folded.
  *
  * Invariants: records fold in the order of their positions, each once, and nothing between two of them is left out; what returns
  * has no commit under way.
@@ -10,7 +11,7 @@
 import type { Head } from '../checkpoint/head.ts';
 import { isSurelyYoung, mayHavePassed } from '../elapsed.ts';
 import { BehindFault, StateTooLargeFault } from '../faults.ts';
-import { UNSAVED_BYTES_MAX } from '../limits.ts';
+import { REPLAY_GATHERED_BYTES_MAX } from '../limits.ts';
 import type { Clock, Pauses, StreamRecord } from '../ports.ts';
 import { comparePositions } from '../position.ts';
 import type { Committer } from './committer.ts';
@@ -32,13 +33,13 @@ const FOLDED_AT_ONCE = 512;
 
 export interface ReplayLimits {
   readonly timeLeftMs: () => number;
-  /** Of the records that one chunk folds: a smaller one is sooner committed. */
+  /** Races lost in a row. Each halves the records that one chunk folds: a smaller commit is sooner written. */
   readonly halvings: number;
 }
 
 export interface CatchUpParts {
   readonly log: ReplayLog;
-  /** Records that one committed chunk of a replay folds. */
+  /** Records that a replay reads and folds at a time. */
   readonly chunkRecords: number;
   readonly guard: FoldGuard;
   readonly committer: Committer;
@@ -61,18 +62,15 @@ export class CatchUp {
     return this.#parts.log.proveDelivered(head);
   }
 
-  /** Folds (position, delivered], a committed chunk at a time. */
+  /** Folds (position, delivered], a chunk at a time, and has all but the last of it committed. */
   replay(memory: OwnerMemory, limits: ReplayLimits, report: DeliveryReport): Promise<Step> {
-    return this.#settled(memory, report, () => this.#replay(memory, limits, report));
+    return this.#settled(memory, limits, report, () => this.#replay(memory, limits, report));
   }
 
-  async #replay(
-    memory: OwnerMemory,
-    { timeLeftMs, halvings }: ReplayLimits,
-    report: DeliveryReport,
-  ): Promise<Step> {
+  async #replay(memory: OwnerMemory, limits: ReplayLimits, report: DeliveryReport): Promise<Step> {
     const { state } = memory;
     const { chunkRecords } = this.#parts;
+    const { halvings } = limits;
     const limit = Math.max(Math.min(CHUNK_RECORDS_MIN, chunkRecords), chunkRecords >> halvings);
     while (comparePositions(state.position, memory.head.delivered) < 0) {
       const { delivered } = memory.head;
@@ -81,7 +79,7 @@ export class CatchUp {
       report.replayed += records.length;
       if ((await this.foldAll(memory, records, report)) === 'lost') return 'lost';
       if (comparePositions(state.position, memory.head.delivered) >= 0) break;
-      if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
+      if ((await this.#commitChunk(memory, limits, report)) === 'lost') return 'lost';
     }
     return 'done';
   }
@@ -95,18 +93,18 @@ export class CatchUp {
   closeGap(
     memory: OwnerMemory,
     batch: readonly StreamRecord[],
-    timeLeftMs: () => number,
+    limits: ReplayLimits,
     report: DeliveryReport,
   ): Promise<Step> {
-    return this.#settled(memory, report, () => {
-      return this.#closeGap(memory, batch, timeLeftMs, report);
+    return this.#settled(memory, limits, report, () => {
+      return this.#closeGap(memory, batch, limits, report);
     });
   }
 
   async #closeGap(
     memory: OwnerMemory,
     batch: readonly StreamRecord[],
-    timeLeftMs: () => number,
+    limits: ReplayLimits,
     report: DeliveryReport,
   ): Promise<Step> {
     const { state } = memory;
@@ -135,7 +133,7 @@ export class CatchUp {
       report.replayed += between.length;
       if ((await this.foldAll(memory, between, report, true)) === 'lost') return 'lost';
       if (reachedFirst) break;
-      if ((await this.#commitChunk(memory, timeLeftMs, report)) === 'lost') return 'lost';
+      if ((await this.#commitChunk(memory, limits, report)) === 'lost') return 'lost';
     }
     return 'done';
   }
@@ -146,36 +144,52 @@ export class CatchUp {
     if (bytes > stateBytesMax) throw tooLarge(sliceId, bytes, stateBytesMax);
   }
 
-  /** No commit is left under way, whatever comes of the work. */
+  /**
+   * No commit is left under way, whatever comes of the work. Where waiting for one has used up the time that is kept for a commit, what
+   * follows is left to the next invocation.
+   */
   async #settled(
     memory: OwnerMemory,
+    { timeLeftMs }: ReplayLimits,
     report: DeliveryReport,
     work: () => Promise<Step>,
   ): Promise<Step> {
-    const { committer } = this.#parts;
+    const { committer, commitReserveMs } = this.#parts;
     try {
-      const step = await work();
-      return step === 'lost' ? step : await committer.settle(memory, report);
+      if ((await work()) === 'lost') return 'lost';
+      if (!committer.isCommitting) return 'done';
+      if ((await committer.settle(memory, report)) === 'lost') return 'lost';
+      if (timeLeftMs() < commitReserveMs) throw behind(memory);
+      return 'done';
     } finally {
       await committer.abandon(memory, report);
     }
   }
 
-  /** Has what was folded of a replay committed, here or while more is folded; throws when there is no time for that. */
+  /**
+   * Has what was folded of a replay committed, here or while more is folded. Each invocation commits one chunk at least; the time that
+   * is kept for a commit does for one, so each is followed by a look at the clock. Throws when there is no time for more.
+   */
   async #commitChunk(
     memory: OwnerMemory,
-    timeLeftMs: () => number,
+    { timeLeftMs, halvings }: ReplayLimits,
     report: DeliveryReport,
   ): Promise<Step> {
     const { committer, guard, commitReserveMs } = this.#parts;
-    const isOver = timeLeftMs() < commitReserveMs;
-    const mayGrow = memory.state.uncommittedBytes() < UNSAVED_BYTES_MAX;
-    if (!isOver && mayGrow && committer.isWriting) return 'done';
+    const isShort = () => timeLeftMs() < commitReserveMs;
+    // Where races are lost, commits stay as small as their chunks.
+    const mayGather = halvings === 0 && memory.state.uncommittedBytes() < REPLAY_GATHERED_BYTES_MAX;
+    if (mayGather && committer.isWriting && !isShort()) return 'done';
+    const wasCommitting = committer.isCommitting;
     if ((await committer.settle(memory, report)) === 'lost') return 'lost';
-    const mayOverlap = guard.chunkRecords === null && !isOver;
-    if (mayOverlap) committer.begin(memory);
-    else if ((await committer.commit(memory, report)) === 'lost') return 'lost';
-    if (isOver) throw behind(memory);
+    const isLast = isShort();
+    if (isLast && wasCommitting) throw behind(memory);
+    if (!isLast && guard.chunkRecords === null) {
+      committer.begin(memory);
+      return 'done';
+    }
+    if ((await committer.commit(memory, report)) === 'lost') return 'lost';
+    if (isLast || isShort()) throw behind(memory);
     return 'done';
   }
 
@@ -206,7 +220,7 @@ export class CatchUp {
         guard.fold(record, state);
         memory.arrivalMs = record.arrivalMs;
         memory.closesGap = closesGap;
-        if (committer.isCommitting && index % FOLDED_AT_ONCE === 0) await pauses.giveWay();
+        if (committer.isWriting && index % FOLDED_AT_ONCE === 0) await pauses.yield();
       }
       await guard.end();
       folded = upTo;

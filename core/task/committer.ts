@@ -88,7 +88,7 @@ export class Committer {
   }
 
   /**
-   * Begins to commit all that was folded. Until `settle` the memory is good for folding what follows, and for nothing else.
+   * Begins to commit all that was folded. Until it is settled, the memory may be folded on, and nothing else.
    */
   begin(memory: OwnerMemory): void {
     const write = this.#prepare(memory, { base: false });
@@ -124,7 +124,10 @@ export class Committer {
     this.#underWay = null;
     if ('fault' in settled) throw settled.fault;
     if (settled.outcome.outcome === 'refused') {
+      const { recordCount } = memory.state.progress;
       memory.state.reopen();
+      // They will be read and folded again.
+      report.replayed -= recordCount - memory.state.progress.recordCount;
       memory.arrivalMs = underWay.arrivalMs;
       memory.closesGap = underWay.closesGap;
     }
@@ -135,8 +138,11 @@ export class Committer {
   async abandon(memory: OwnerMemory, report: DeliveryReport): Promise<void> {
     const settled = await this.#underWay?.written;
     this.#underWay = null;
-    if (settled === undefined || 'fault' in settled || settled.outcome.outcome === 'refused')
-      return;
+    if (settled === undefined) return;
+    // It may have moved the floor.
+    this.#isSwept = false;
+    if ('fault' in settled || settled.outcome.outcome === 'refused') return;
+    if (settled.outcome.compacted) this.#merger.settle();
     addCommit(report, settled.outcome, memory.head);
   }
 

@@ -18,7 +18,10 @@ export interface DeliveryReport {
   savedBytes: number;
   /** Entries that these deltas hold, as they were changed. */
   savedEntries: number;
-  /** Milliseconds that those epochs took, by the injected clock: to encode and write them, and to write HEAD. */
+  /**
+   * Milliseconds that those epochs took, by the injected clock: to encode and write them, and to write HEAD. In a replay records were
+   * folded meanwhile, so that it says nothing of the stores.
+   */
   writeMs: number;
   headMs: number;
   /** Records that those epochs put into quarantine, and that every view dropped as late. */

@@ -208,13 +208,15 @@ export class SliceTask {
         answered = last === undefined ? head : await this.#committer.answerWhileHeld(head, last);
         return answered === null ? 'lost' : 'done';
       },
-      step: async (memory) => {
+      step: async (memory, losses) => {
         const { head, state } = memory;
         // What outlived a lost commit holds what this invocation has folded.
-        if (begun?.epoch !== head.epoch) begun = { epoch: head.epoch, position: state.position };
-        const { position } = begun;
-        if ((await this.#catchUp.closeGap(memory, records, timeLeftMs, report)) === 'lost')
-          return 'lost';
+        const position = begun?.epoch === head.epoch ? begun.position : state.position;
+        begun = { epoch: head.epoch, position };
+        const limits = { timeLeftMs, halvings: losses };
+        const closed = await this.#catchUp.closeGap(memory, records, limits, report);
+        if (closed === 'lost') return 'lost';
+        begun = { epoch: memory.head.epoch, position };
         report.folded = 0;
         for (const record of records) if (comparePositions(record, position) > 0) report.folded++;
         if ((await this.#catchUp.foldAll(memory, records, report)) === 'lost') return 'lost';

@@ -70,7 +70,7 @@ export class LocalWorld {
       shardCount,
       process: {
         clock: { nowMs: () => EPOCH_MS + this.#nowMs },
-        pauses: { pause: async () => {}, giveWay: async () => {} },
+        pauses: { pause: async () => {}, yield: async () => {} },
         nonces: { nonce: () => word() + word() },
         knobs: { ...DEFAULT_KNOBS, ...knobs },
       },

@@ -191,18 +191,25 @@ describe('the state of a slice', () => {
   });
 
   it('is the same where records are folded while a commit is under way, whether that is applied or lost', () => {
-    const anyEnds = fc.array(fc.tuple(fc.constantFrom('applied', 'lost'), fc.nat({ max: 9 })), {
-      minLength: 1,
-      maxLength: 8,
-    });
+    const anyEnds = fc.array(
+      fc.tuple(fc.constantFrom('applied', 'lost', 'lost-and-undone'), fc.nat({ max: 9 })),
+      {
+        minLength: 1,
+        maxLength: 8,
+      },
+    );
     fc.assert(
       fc.property(anySeed, anyEnds, (seed, ends) => {
         const records = randomLog(LENGTH, seed).map(toStreamRecord);
         const state = emptyState(smallPlan);
         const follower = emptyState(smallPlan).image;
         let at = 0;
-        for (let round = 0; at < records.length; round++) {
-          const [end, overlap] = ends[round % ends.length] as ['applied' | 'lost', number];
+        let committed = 0;
+        for (let round = 0; at < records.length && round < 60; round++) {
+          const [end, overlap] = ends[round % ends.length] as [
+            'applied' | 'lost' | 'lost-and-undone',
+            number,
+          ];
           for (const record of records.slice(at, at + 5)) state.fold(record);
           at = Math.min(records.length, at + 5);
           const sealed = hex(state.encodeWhole());
@@ -213,6 +220,14 @@ describe('the state of a slice', () => {
           expect(hex(state.encodeWhole())).toBe(
             hex(scratch(records.slice(0, at + folded.length)).encodeWhole()),
           );
+          if (end === 'lost-and-undone') {
+            state.reopen();
+            state.undo();
+            at = committed;
+            expect(hex(state.encodeWhole())).toBe(hex(follower.encode()));
+            continue;
+          }
+          committed = at;
           if (end === 'lost') {
             state.reopen();
             expect(hex(state.encodeWhole())).toBe(sealed);
@@ -225,6 +240,7 @@ describe('the state of a slice', () => {
           follower.apply(new ByteReader(bytes), { foreign: false, epoch: round + 1 });
           expect(hex(follower.encode())).toBe(sealed);
         }
+        for (const record of records.slice(at)) state.fold(record);
         state.commit();
         const straight = scratch(records);
         expect(hex(state.encodeWhole())).toBe(hex(straight.encodeWhole()));

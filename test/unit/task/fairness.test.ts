@@ -20,7 +20,7 @@ class Rival {
   constructor(world: RedriveWorld) {
     this.#world = world;
     const pauses: Pauses = {
-      giveWay: async () => {},
+      yield: async () => {},
       pause: () => new Promise<void>((resolve) => this.#waiting.push(resolve)),
     };
     this.#task = world.task({ pauses });
@@ -99,7 +99,7 @@ describe('a hold', () => {
     const world = await begun();
     let pausedMs = 0;
     const pauses: Pauses = {
-      giveWay: async () => {},
+      yield: async () => {},
       pause: async (ms) => {
         pausedMs += ms;
         // A clock that goes back must not make it longer.
@@ -125,7 +125,7 @@ describe('a hold', () => {
     for (let environment = 0; environment < 3; environment++) {
       let pausedMs = 0;
       const pauses: Pauses = {
-        giveWay: async () => {},
+        yield: async () => {},
         pause: async (ms) => {
           pausedMs += ms;
         },
@@ -147,7 +147,7 @@ describe('a hold', () => {
       return answer;
     });
     const pauses: Pauses = {
-      giveWay: async () => {},
+      yield: async () => {},
       pause: async () => {
         waits.push('pause');
         await world.heads.holdHead(SLICE, null, 'of another');
@@ -162,7 +162,7 @@ describe('a hold', () => {
     const world = await begun();
     const holds: (string | undefined)[] = [];
     const pauses: Pauses = {
-      giveWay: async () => {},
+      yield: async () => {},
       pause: async () => {
         holds.push((await world.heads.readHead(SLICE))?.hold);
         if (holds.length === 3) await world.heads.holdHead(SLICE, null, 'of another');
@@ -194,7 +194,7 @@ describe('a hold', () => {
     await world.heads.holdHead(SLICE, 'of another', null);
     const pauses: Pauses = {
       pause: () => world.heads.holdHead(SLICE, null, 'of another'),
-      giveWay: async () => {},
+      yield: async () => {},
     };
     await world.task({ pauses }).deliver(world.batch(10, 11), PLENTY);
     expect((await world.head()).digest.value().count).toBe(11);

@@ -39,7 +39,7 @@ async function warm(world: TaskWorld): Promise<SliceTask> {
 
 /** Closes all of the gap but for the last few records, and runs out of time. */
 async function closeInPart(world: TaskWorld, task: SliceTask): Promise<void> {
-  await expect(task.deliver(batchOf(world), timeFor(8))).rejects.toThrow(BehindFault);
+  await expect(task.deliver(batchOf(world), timeFor(9))).rejects.toThrow(BehindFault);
   const head = await world.head();
   expect(head).toMatchObject({ closesGap: true, digest: { count: 37 } });
   // By arrival times alone, the batch looks as if it came right after.

@@ -7,6 +7,11 @@ import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
 import { SLICE, smallPlan } from '../../world/small-log.ts';
 import { overriding, PLENTY, TaskWorld, timeFor } from './task-fixture.ts';
 
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+async function turns(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) await turn();
+}
+
 /** 10 records are in epoch 1 and 40 are delivered; a replay takes 10 at a time. */
 async function behind(): Promise<TaskWorld> {
   const world = new TaskWorld(60, { replayChunkRecords: 10 });
@@ -54,7 +59,7 @@ class Writes {
   async #noted<T>(write: () => Promise<T>): Promise<T> {
     this.underWay++;
     try {
-      for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+      await turns(20);
       return await write();
     } finally {
       this.underWay--;
@@ -151,4 +156,100 @@ describe('a commit of a replay', () => {
     expect(writes.mostFolded).toBe(0);
     expect(await world.answers(await world.head())).toEqual(world.expected(40));
   });
+
+  it('is followed by a look at the clock: what is begun after it has the whole reserve', async () => {
+    const world = new TaskWorld(60, { replayChunkRecords: 10, commitReserveMs: 5_000 });
+    await world.task().deliver(world.batch(0, 10), PLENTY);
+    await world.deliverOnly(40);
+    const deadlineMs = world.clock.nowMs() + 6_000;
+    // Each commit takes 4 s, less than the reserve.
+    const heads = world.headsThatWrite(async (item, revision, hold) => {
+      await turns(20);
+      world.clock.advance(4_000);
+      return world.heads.writeHead(item, revision, hold);
+    });
+    const ended = world.task({ heads }).tick(() => deadlineMs - world.clock.nowMs());
+    await ended.catch((fault: unknown) => {
+      if (!(fault instanceof BehindFault)) throw fault;
+    });
+    expect(deadlineMs - world.clock.nowMs()).toBeGreaterThanOrEqual(0);
+  });
+
+  it('that lost its race does not count twice what was read again', async () => {
+    const world = new TaskWorld(60, { replayChunkRecords: 10 });
+    await world.task().deliver(world.batch(0, 10), PLENTY);
+    await world.deliverOnly(40);
+    let count = 0;
+    const heads = world.headsThatWrite(async (item, revision, hold) => {
+      await turns(20);
+      if (count++ === 0) await world.rewriteHead({});
+      return world.heads.writeHead(item, revision, hold);
+    });
+    const report = await world.task({ heads }).tick(PLENTY);
+    expect(report.replayed).toBe(30);
+  });
+
+  it('has no more records than a halved chunk once races were lost', async () => {
+    const world = new TaskWorld(3_000, { replayChunkRecords: 400 });
+    await world.task().deliver(world.batch(0, 10), PLENTY);
+    await world.deliverOnly(2_900);
+    let count = 0;
+    const steps: number[] = [];
+    const heads = world.headsThatWrite(async (item, revision, hold) => {
+      await turns(60);
+      const before = await world.head();
+      if (count++ < 2) await world.rewriteHead({});
+      const answer = await world.heads.writeHead(item, revision, hold);
+      if (answer.outcome === 'applied')
+        steps.push((await world.head()).recordCount - before.recordCount);
+      return answer;
+    });
+    await world.task({ heads, pauses: { ...world.ports.pauses, yield: turn } }).tick(PLENTY);
+    // Of the attempt after two losses: a quarter of a chunk is folded at a time.
+    expect(Math.max(...steps.slice(1))).toBeLessThanOrEqual(100);
+  });
+
+  it.each([false, true])(
+    'leaves nothing below the floor that no later base collects, whether or not a fault of the replay overtook it (%s)',
+    async (fails) => {
+      const knobs = { replayChunkRecords: 10, chainLengthMax: 1, retentionGraceMs: 1 };
+      const world = new TaskWorld(300, knobs);
+      let isSlow = false;
+      let reads = 0;
+      const { items, objects } = world.blobs;
+      const create: BlobStore['create'] = async (key, bytes) => {
+        world.clock.advance(1_000);
+        if (isSlow) await turns(20);
+        return objects.create(key, bytes);
+      };
+      const source = overriding(world.source, {
+        readAfter: async (...args: Parameters<typeof world.source.readAfter>) => {
+          // The first chunk is read; while its commit is under way the stream is away.
+          if (isSlow && fails && ++reads === 2) throw new TransientFault('the stream is away');
+          return world.source.readAfter(...args);
+        },
+      });
+      const blobs = { items, objects: overriding(objects, { create }) };
+      const task = world.task({ blobs, source });
+      for (let at = 0; at < 60; at += 10) await task.deliver(world.batch(at, at + 10), PLENTY);
+      await world.deliverOnly(90);
+      const before = await world.head();
+      isSlow = true;
+      const ended = task.tick(PLENTY);
+      if (fails) await expect(ended).rejects.toThrow(TransientFault);
+      else await ended;
+      isSlow = false;
+      const after = await world.head();
+      // The commit that the fault overtook moved the floor.
+      expect(after.epoch).toBeGreaterThan(before.epoch);
+      expect(after.collectBelow).toBeGreaterThan(before.collectBelow);
+      for (let at = 90; at < 300; at += 10) await task.deliver(world.batch(at, at + 10), PLENTY);
+      const { collectBelow } = await world.head();
+      const below = [...(await world.allBlobs()).keys()].filter((key) => {
+        const epoch = Number(/\/delta\/(?:\d+[/-])?0*(\d+)/.exec(key)?.[1] ?? Number.NaN);
+        return epoch < collectBelow;
+      });
+      expect(below).toEqual([]);
+    },
+  );
 });

@@ -210,7 +210,7 @@ describe('a replay', () => {
     const world = new TaskWorld(40, { replayChunkRecords: 5 });
     await world.task().deliver(world.records.slice(0, 10), PLENTY);
     await world.deliverOnly(40);
-    const behind = world.task().deliver(world.records.slice(35), timeFor(2));
+    const behind = world.task().deliver(world.records.slice(35), timeFor(3));
     await expect(behind).rejects.toThrow(BehindFault);
     const after = await world.head();
     expect(after).toMatchObject({ epoch: 4 });
