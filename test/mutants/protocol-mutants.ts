@@ -79,7 +79,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     'an id that came with a commit under way is not known',
     'wrong state|wrong answer',
     'core/state/uncommitted.ts',
-    'return this.dedupeIds.has(id, expiredMs) || (this.before?.hasId(id, expiredMs) ?? false);',
+    'return this.dedupeIds.has(id, expiredMs) || (this.predecessor?.hasId(id, expiredMs) ?? false);',
     'return this.dedupeIds.has(id, expiredMs);',
   ),
   {
