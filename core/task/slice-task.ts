@@ -12,10 +12,11 @@ import type { Plan } from '../definition/plan.ts';
 import { mayHavePassed } from '../elapsed.ts';
 import { BehindFault, HeldFault, RacesLostFault, TransientFault } from '../faults.ts';
 import type { CheckpointStore, Pauses, StreamRecord, SuspicionStore } from '../ports.ts';
-import { comparePositions, compareRecords, type Position } from '../position.ts';
+import { comparePositions, type Position } from '../position.ts';
 import { isRecovering } from '../slice/topology.ts';
 import { CatchUp } from './catch-up.ts';
 import { Committer } from './committer.ts';
+import { inOrderOf } from './delivered-batch.ts';
 import { type DeliveryReport, newReport, type Step } from './delivery-report.ts';
 import { claimOf, decideEntry, fencedOff } from './entry.ts';
 import { FailedRecord, FoldGuard } from './fold-guard.ts';
@@ -383,19 +384,4 @@ export class SliceTask {
     this.#lease = generation;
     report.generation = generation;
   }
-}
-
-/** The batch by position, each record once. Lambda brings it so; a source that does not must not make a record look known. */
-function inOrderOf(records: readonly StreamRecord[]): readonly StreamRecord[] {
-  for (let index = 1; index < records.length; index++) {
-    const before = records[index - 1] as StreamRecord;
-    if (compareRecords(before, records[index] as StreamRecord) >= 0) {
-      const sorted = [...records].sort(compareRecords);
-      return sorted.filter((record, at) => {
-        const previous = sorted[at - 1];
-        return previous === undefined || compareRecords(previous, record) !== 0;
-      });
-    }
-  }
-  return records;
 }
