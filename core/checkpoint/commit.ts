@@ -165,8 +165,8 @@ function encodeBlobs(basis: CommitBasis, ports: CommitPorts, request: CommitRequ
   const { head, state } = basis;
   const { sliceId, timeline } = head;
   const name: EpochName = { timeline, epoch: head.epoch + 1, nonce: ports.nonces.nonce() };
-  const { bytes: change, tailFrom, tailTo } = state.encodeDelta();
-  const touched = basis.parts.touchedBy(state);
+  const { bytes: change, tailFrom, tailTo, windows } = state.encodeDelta();
+  const touched = basis.parts.touchedBy(windows);
   const partBytes = head.stateBytes - head.chainBytes;
   const facts = {
     chainLength: head.chainLength + 1,
@@ -181,7 +181,6 @@ function encodeBlobs(basis: CommitBasis, ports: CommitPorts, request: CommitRequ
   const decision = decideCompaction({ ...facts, merges: afters.length > 0 }, ports.knobs);
   const budget = decision === 'delta-and-base' ? rewriteBudget(tailTo, ports.knobs) : 0;
   const tails = [{ epoch: name.epoch, bytes: change.slice(tailFrom, tailTo) }];
-  const windows = state.changedWindows();
   const changed = { after: head.epoch, epoch: name.epoch, windows, tails };
   const entryBytes = tailFrom / Math.max(1, state.changedEntryCount);
   const merge = encodeMerge({ ...basis, name, sliceId, changed, entryBytes, afters });

@@ -4,8 +4,8 @@
  */
 import { compareBound, type EntryBound } from '../state/entry-bound.ts';
 import { viewOfLife } from '../state/part-entries.ts';
+import type { ChangedWindow } from '../state/recent-changes.ts';
 import type { SliceImage } from '../state/slice-image.ts';
-import type { SliceState } from '../state/slice-state.ts';
 import { isSameLife, type StoredView, type ViewLife } from '../state/view-life.ts';
 import type { Manifest, PackedBytes } from './manifest.ts';
 import { OpenIds } from './open-ids.ts';
@@ -80,17 +80,16 @@ export class OpenParts {
     this.partOf(view, windowStartMs, key).isTouched = true;
   }
 
-  /** What the delta of `state` will touch. */
-  touchedBy(state: SliceState): Touched {
+  /** What a delta with these entries will touch. */
+  touchedBy(windows: readonly ChangedWindow[]): Touched {
     const touched = new Set<OpenPart>();
-    for (const [view, parts] of this.views.entries()) {
-      for (const { windowStartMs, keys, ordinals } of state.touched(view)) {
-        const first = indexOf(parts, windowStartMs, FIRST_KEY);
-        const isCut = parts[first + 1]?.from?.windowStartMs === windowStartMs;
-        if (!isCut) touched.add(parts[first] as OpenPart);
-        for (const ordinal of isCut && ordinals !== null ? ordinals : []) {
-          touched.add(parts[indexOf(parts, windowStartMs, keys.keyAt(ordinal))] as OpenPart);
-        }
+    for (const { view, windowStartMs, keys, ordinals } of windows) {
+      const parts = this.views[view] as OpenPart[];
+      const first = indexOf(parts, windowStartMs, FIRST_KEY);
+      const isCut = parts[first + 1]?.from?.windowStartMs === windowStartMs;
+      if (!isCut) touched.add(parts[first] as OpenPart);
+      for (const ordinal of isCut ? ordinals : []) {
+        touched.add(parts[indexOf(parts, windowStartMs, keys.keyAt(ordinal))] as OpenPart);
       }
     }
     return touched;

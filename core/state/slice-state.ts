@@ -28,6 +28,7 @@ import {
   type EntryOrder,
   encodeChange,
   type QuarantineEntry,
+  type TouchedWindow,
   touchedOfWindow,
   type ViewSource,
   type WindowSource,
@@ -167,33 +168,29 @@ export class SliceState {
     this.#since.reset(this.image);
   }
 
-  /** What a delta carries: the change since the last commit; and where in it late partials and ids lie, behind the entries. */
+  /** What a delta carries: the change since the last commit; where in it late partials and ids lie, behind the entries; and which entries these are. */
   encodeDelta(): {
     readonly bytes: Uint8Array;
     readonly tailFrom: number;
     readonly tailTo: number;
+    readonly windows: readonly ChangedWindow[];
   } {
     this.#assertUnsealed();
     const since = this.#since;
+    const views = this.#changes();
     const source = {
       progress: since.progress,
-      views: this.#changes(),
+      views,
       dedupe: this.image.dedupe,
       dedupeIds: [since.dedupeIds],
       quarantined: since.quarantined,
     };
     const writer = new ByteWriter(1_024 + ENTRY_BYTES * this.changedEntryCount);
     const { from, to } = encodeChange(source, writer, 'as-it-comes');
-    return { bytes: writer.finish(), tailFrom: from, tailTo: to };
-  }
-
-  /** Entries that were changed since the last commit. */
-  changedWindows(): ChangedWindow[] {
-    return this.image.tables.flatMap((_, view) => {
-      return this.touched(view).map(({ windowStartMs, keys, ordinals }) => {
-        return { view, windowStartMs, keys, ordinals: ordinals as Uint32Array };
-      });
-    });
+    const windows = views.flatMap(({ entries }, view) =>
+      entries.map(({ windowStartMs, keys, ordinals }) => ({ view, windowStartMs, keys, ordinals })),
+    );
+    return { bytes: writer.finish(), tailFrom: from, tailTo: to, windows };
   }
 
   /** The change that these entries, and nothing else, are: with their values now. */
@@ -243,15 +240,6 @@ export class SliceState {
   /** How a view's entries are written. */
   storedView(view: number): StoredView {
     return storedView(this.image.views[view] as ViewPlan, this.image.lives[view] as ViewLife);
-  }
-
-  /** The entries that were touched since the last commit: none of them is closing, whatever the watermark has passed since. */
-  touched(view: number): WindowSource[] {
-    const table = this.image.tables[view] as ViewTable;
-    return table.touchedStarts().map((startMs) => {
-      assert(!this.image.isClosing(view, startMs), 'a-closing-entry-stays-as-it-is');
-      return touchedOfWindow(table, startMs);
-    });
   }
 
   /** Entries of a range of windows and keys, in that order; null: without a bound. */
@@ -338,13 +326,22 @@ export class SliceState {
   }
 
   /** By view: the entries that were touched, and what came late. */
-  #changes(): readonly ViewSource[] {
+  #changes() {
     return this.image.views.map((view, index) => ({
       view,
       life: this.image.lives[index] as ViewLife,
-      entries: this.touched(index),
+      entries: this.#touched(index),
       late: wholeTable(this.#since.late[index] as ViewTable),
     }));
+  }
+
+  /** The entries that were touched since the last commit: none of them is closing, whatever the watermark has passed since. */
+  #touched(view: number): TouchedWindow[] {
+    const table = this.image.tables[view] as ViewTable;
+    return table.touchedStarts().map((startMs) => {
+      assert(!this.image.isClosing(view, startMs), 'a-closing-entry-stays-as-it-is');
+      return touchedOfWindow(table, startMs);
+    });
   }
 
   /** The whole open state by view. */

@@ -87,8 +87,13 @@ export function wholeWindow(table: ViewTable, windowStartMs: number): WindowSour
   return { windowStartMs, table, keys: table.window(windowStartMs), ordinals: null };
 }
 
+/** Some of its keys. */
+export interface TouchedWindow extends WindowSource {
+  readonly ordinals: Uint32Array;
+}
+
 /** Those that were touched since the table's last commit. */
-export function touchedOfWindow(table: ViewTable, windowStartMs: number): WindowSource {
+export function touchedOfWindow(table: ViewTable, windowStartMs: number): TouchedWindow {
   const keys = table.window(windowStartMs);
   return { windowStartMs, table, keys, ordinals: keys.touched() };
 }
