@@ -70,6 +70,11 @@ function tellText(event: DevEvent, print: (text: string) => void): void {
         `${event.sliceId} went back to epoch ${event.epoch}, and is on timeline ${event.timeline} now; what came since was folded again`,
       );
       return;
+    case 'parts-lost':
+      console.error(
+        `${event.sliceId} lost ${countText(event.count, 'stored part')} of its open state, which no epoch can do without: it goes on without the rows that only they had.\n  Answers name these rows under 'damaged', and are not complete where they are asked for. To have all rows, restore the data folder from a backup, or fold the records again into an empty one`,
+      );
+      return;
     case 'invocation-failed':
     case 'tick-failed':
       console.error(describeFailure(event));

@@ -49,6 +49,8 @@ export type AggregateAnswer =
       readonly count: number;
       readonly last: Position;
       readonly rewoundTo: number | null;
+      /** See `DeliveryReport`. */
+      readonly lostParts: number;
     }
   /** Nothing follows the position. */
   | { readonly outcome: 'nothing' }
@@ -59,6 +61,8 @@ export type AggregateAnswer =
       readonly outcome: 'done';
       readonly epoch: number;
       readonly rewoundTo: number | null;
+      /** See `DeliveryReport`. */
+      readonly lostParts: number;
       /** See `DeliveryReport`. */
       readonly generation: number | null;
       /** A tick or a recovery left work that the next one can do at once. */
@@ -86,6 +90,7 @@ serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
       outcome: 'done',
       epoch: report?.epoch ?? 0,
       rewoundTo: report?.rewoundTo ?? null,
+      lostParts: report?.lostParts ?? 0,
       generation: report?.generation ?? null,
       isUnfinished: report?.isUnfinished ?? false,
     };
@@ -97,9 +102,10 @@ serveInvocations(async (payload, { timeLeftMs }): Promise<AggregateAnswer> => {
   const last = read.records[count - 1];
   if (last === undefined) return { outcome: 'nothing' };
   const [report] = await handler(event, context);
-  const rewoundTo = report?.rewoundTo ?? null;
+  const { rewoundTo = null, lostParts = 0 } = report ?? {};
   const { sequenceNumber, subSequence } = last;
-  return { outcome: 'delivered', count, last: { sequenceNumber, subSequence }, rewoundTo };
+  const position = { sequenceNumber, subSequence };
+  return { outcome: 'delivered', count, last: position, rewoundTo, lostParts };
 });
 
 /** As many of the records as one invocation's payload takes. */

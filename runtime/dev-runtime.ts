@@ -19,6 +19,7 @@ import { isRecovering, sliceIdOf } from '../core/slice/topology.ts';
 import { type Activation, activatePlan } from '../core/task/plan-activation.ts';
 import type { CheckpointedSlice } from '../functions/admin/checkpoint-answer.ts';
 import type { AggregateAnswer, AggregatePayload } from './aggregate-environment.ts';
+import { damageNews } from './damage-news.ts';
 import { Deployment, type DeploymentOptions, QUERY_TIMEOUT_MS } from './deployment.ts';
 import { InvocationError } from './environment-pool.ts';
 import { EventSourceMapping } from './event-source-mapping.ts';
@@ -289,10 +290,9 @@ export class DevRuntime {
     const answer = (await this.#deployment.aggregates.invoke(payload)) as AggregateAnswer;
     const { shardId } = payload;
     if (payload.kind === 'records') this.#news.over(shardId);
-    if ('rewoundTo' in answer && answer.rewoundTo !== null) {
-      const timeline = (await this.#heads.of(shardId))?.timeline ?? 0;
-      const sliceId = sliceIdOf(shardId);
-      this.#options.onEvent({ kind: 'rewound', sliceId, epoch: answer.rewoundTo, timeline });
+    const timelineOf = async () => (await this.#heads.of(shardId))?.timeline ?? 0;
+    for (const event of await damageNews(shardId, answer, timelineOf)) {
+      this.#options.onEvent(event);
     }
     return answer;
   }

@@ -20,6 +20,8 @@ export type RuntimeEvent =
       /** The one that it is on since. */
       readonly timeline: number;
     }
+  /** Stored parts of a slice's open state cannot be read any more: it goes on, and answers say which rows are missing. */
+  | { readonly kind: 'parts-lost'; readonly sliceId: string; readonly count: number }
   | {
       readonly kind: 'invocation-failed';
       readonly shardId: string;

@@ -21,7 +21,7 @@ import { isSound, readInOrder, readPart } from './part-reader.ts';
 /** Into an image that holds nothing yet. `older`: the deltas after the oldest part, up to the base's own. */
 export async function addBase(
   { image, parts: open, recent }: Followed,
-  base: Base,
+  base: SoundBase,
   { older, isWhole }: OlderLinks,
   stores: BlobStores,
 ): Promise<void> {
@@ -53,9 +53,15 @@ export async function addBase(
   open.ids.follow(image, manifest.ids.until);
   addOlder({ image, parts: open, recent }, manifest, older);
   const { keptEntryCount } = image;
-  if (isWhole && !isForeign && keptEntryCount !== base.entryCount) {
-    throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, base.entryCount);
+  const { entryCount } = base;
+  if (isWhole && !isForeign && entryCount !== null && keptEntryCount !== entryCount) {
+    throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, entryCount);
   }
+}
+
+/** A base whose parts can be read. Without those that cannot, there are fewer entries than it says: null. */
+export interface SoundBase extends Omit<Base, 'entryCount'> {
+  readonly entryCount: number | null;
 }
 
 /** What an epoch that has a base says of it without its parts: the base itself, or the delta that it was written with. */
@@ -143,8 +149,8 @@ export function coverageOf(
 }
 
 /** Bytes of a part: the base has those of its own already. */
-async function readPacked(
-  { bytes, reference, sliceId }: Base,
+export async function readPacked(
+  { bytes, reference, sliceId }: SoundBase,
   part: PackedBytes,
   stores: BlobStores,
 ): Promise<Uint8Array> {
@@ -175,6 +181,10 @@ function assertWhole(
   );
 }
 
-function differs({ epoch, sliceId }: Base, found: string, expected: number): CorruptStateFault {
+function differs(
+  { epoch, sliceId }: SoundBase,
+  found: string,
+  expected: number,
+): CorruptStateFault {
   return new CorruptStateFault(`base ${epoch} of ${sliceId}: ${found}, not ${expected}`);
 }

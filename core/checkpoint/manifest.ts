@@ -7,6 +7,7 @@
  *   ids     those of records of some epochs that a producer may send again; the deltas after those hold the rest
  *   runs    exactly the entries before each view's drained bound, and the late partials up to `runsEpoch`; the deltas after it
  *           hold the rest of these
+ *   lost    what parts held that could not be read any more: rows of these ranges are missing, or lack what was folded before
  *
  * Invariants: the parts of a view follow each other without a gap, the first from the view's drained bound on, the last without
  * an end. No part, and no delta that is read beside it, says anything of what lies before the bound. The parts of the ids follow
@@ -84,6 +85,17 @@ export interface KeptIds {
   readonly parts: readonly IdsPart[];
 }
 
+/** A range of a view's entries, in parts and runs, whose part was lost: see ADR 0032. */
+export interface LostRange {
+  /** Index of a layout: says which view it is of, in which of its lives. */
+  readonly layout: number;
+  /** Null: without a bound. The end is exclusive. */
+  readonly from: EntryBound | null;
+  readonly to: EntryBound | null;
+  /** Of the base that the part lay in. */
+  readonly epoch: number;
+}
+
 export interface Manifest {
   readonly layouts: readonly StoredView[];
   /** Those of one view in order. */
@@ -92,6 +104,7 @@ export interface Manifest {
   readonly runs: readonly RunReference[];
   readonly runsEpoch: number;
   readonly replaced: readonly ReplacedBlob[];
+  readonly lost: readonly LostRange[];
 }
 
 /** Of a slice that has no base. */
@@ -102,6 +115,7 @@ export const EMPTY_MANIFEST: Manifest = {
   runs: [],
   runsEpoch: 0,
   replaced: [],
+  lost: [],
 };
 
 /** The deltas after this epoch are needed beside what the manifest lists. */
@@ -167,6 +181,13 @@ export function encodeManifest(
     encodeReference(blob, writer);
     writer.varint(epoch);
   }
+  writer.varint(manifest.lost.length);
+  for (const { layout, from, to, epoch } of manifest.lost) {
+    writer.varint(layout);
+    encodeBound(from, writer);
+    encodeBound(to, writer);
+    writer.varint(epoch);
+  }
 }
 
 /** `self`: the reference to the base that is being read; null where the manifest is read elsewhere. */
@@ -180,12 +201,13 @@ export function decodeManifest(reader: ByteReader, self: BlobReference | null = 
     }
     return pack;
   };
-  const parts = Array.from({ length: reader.varint() }, () => {
+  const layoutOf = () => {
     const layout = reader.varint();
-    if (layout >= layouts.length) {
-      throw new CorruptStateFault(`a part is written by layout ${layout} of ${layouts.length}`);
-    }
-    return { layout, from: decodeBound(reader), ...decodeContent(reader, packOf) };
+    if (layout < layouts.length) return layout;
+    throw new CorruptStateFault(`a part is written by layout ${layout} of ${layouts.length}`);
+  };
+  const parts = Array.from({ length: reader.varint() }, () => {
+    return { layout: layoutOf(), from: decodeBound(reader), ...decodeContent(reader, packOf) };
   });
   const ids = decodeIds(reader, packOf);
   const runs = Array.from({ length: reader.varint() }, () => ({
@@ -199,7 +221,13 @@ export function decodeManifest(reader: ByteReader, self: BlobReference | null = 
     blob: decodeReference(reader),
     epoch: reader.varint(),
   }));
-  return { layouts, parts, ids, runs, runsEpoch, replaced };
+  const lost = Array.from({ length: reader.varint() }, () => ({
+    layout: layoutOf(),
+    from: decodeBound(reader),
+    to: decodeBound(reader),
+    epoch: reader.varint(),
+  }));
+  return { layouts, parts, ids, runs, runsEpoch, replaced, lost };
 }
 
 type Content = Pick<PartReference, 'epoch' | 'entryCount' | 'bytes'>;

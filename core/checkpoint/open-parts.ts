@@ -21,6 +21,13 @@ export interface OpenPart {
   isTouched: boolean;
 }
 
+/** Rows of a view that are missing, or lack what was folded before: see `LostRange`. */
+export interface LostRows {
+  readonly from: EntryBound | null;
+  readonly to: EntryBound | null;
+  readonly epoch: number;
+}
+
 /** What a delta that is being written touches. */
 export type Touched = ReadonlySet<OpenPart>;
 
@@ -28,6 +35,8 @@ export class OpenParts {
   /** By view of the plan, each in the order of its ranges: from the view's drained bound on, they leave nothing out. */
   readonly views: OpenPart[][];
   readonly ids: OpenIds;
+  /** By view of the plan. */
+  readonly lost: LostRows[][];
   /** Of each view, the life whose parts these are. */
   readonly #lives: (ViewLife | null)[];
 
@@ -35,6 +44,7 @@ export class OpenParts {
   constructor(image: SliceImage, epoch: number) {
     this.views = image.plan.views.map(() => [emptyPart(epoch)]);
     this.ids = new OpenIds(image, epoch);
+    this.lost = image.plan.views.map(() => []);
     this.#lives = image.lives.slice();
   }
 
@@ -53,6 +63,10 @@ export class OpenParts {
       image.forgetDrained(view, parts[0]?.from ?? null);
       this.views[view] = parts;
     }
+    for (const rows of this.lost) rows.length = 0;
+    for (const { layout, from, to, epoch: lostWith } of manifest.lost) {
+      this.lost[viewOf[layout] as number]?.push({ from, to, epoch: lostWith });
+    }
     this.ids.adopt(manifest.ids, image);
     for (const view of this.#lives.keys()) this.#lives[view] = image.lives[view] ?? null;
   }
@@ -65,7 +79,9 @@ export class OpenParts {
       const known = this.#lives[view] ?? null;
       const goesOn = life === known || (life !== null && known !== null && isSameLife(life, known));
       this.#lives[view] = life;
-      if (!goesOn) this.views[view] = [{ ...emptyPart(epoch - 1), isTouched: true }];
+      if (goesOn) continue;
+      this.views[view] = [{ ...emptyPart(epoch - 1), isTouched: true }];
+      this.lost[view] = [];
     }
   }
 

@@ -34,7 +34,7 @@ export interface PartsRequest {
   readonly bounds: readonly (EntryBound | null)[];
 }
 
-export interface WrittenParts extends Pick<Manifest, 'layouts' | 'parts' | 'ids'> {
+export interface WrittenParts extends Pick<Manifest, 'layouts' | 'parts' | 'ids' | 'lost'> {
   /** What was written anew, one behind the other. */
   readonly bytes: Uint8Array;
 }
@@ -80,7 +80,10 @@ export function writeParts(
     const bound = request.bounds[view] ?? null;
     return withoutGaps(references, bound, layouts.indexOf(state.storedView(view)), epoch);
   });
-  return { bytes: pack.finish(), layouts: layouts.all, parts, ids: ids.finish() };
+  const lost = open.lost.flatMap((rows, view) => {
+    return rows.map((each) => ({ layout: layouts.indexOf(state.storedView(view)), ...each }));
+  });
+  return { bytes: pack.finish(), layouts: layouts.all, parts, ids: ids.finish(), lost };
 }
 
 interface RangeFacts {

@@ -11,13 +11,14 @@ import { totalRecords } from '../state/counters.ts';
 import { ChangeRecorder, RecentChanges } from '../state/recent-changes.ts';
 import { SliceImage } from '../state/slice-image.ts';
 import type { QuarantineEntry } from '../state/state-change.ts';
-import { type Base, decodeBase } from './base.ts';
+import { decodeBase } from './base.ts';
 import {
   addBase,
   addStanding,
   coverageOf,
   type Followed,
   type OlderLinks,
+  type SoundBase,
   type Standing,
 } from './base-reader.ts';
 import { type BlobStores, DamagedBlob, readBlob } from './blobs.ts';
@@ -157,7 +158,7 @@ async function deltasSince(
  */
 export async function buildFrom(
   plan: Plan,
-  base: Base | null,
+  base: SoundBase | null,
   chain: readonly ChainLink[],
   read: (link: ChainLink) => Promise<ChainChange>,
   stores: BlobStores,
@@ -304,15 +305,21 @@ export function decodeLink(bytes: Uint8Array, sliceId: string, link: ChainLink):
     : decodeDelta(bytes, sliceId, link);
 }
 
-/** True if an image is what HEAD says of its epoch. */
-export function agreesWith(head: Head, checkpoint: Checkpoint): boolean {
-  const { progress } = checkpoint.image;
+/** True if an image has folded what HEAD says of its epoch. */
+export function standsAt(head: Head, { image: { progress } }: Checkpoint): boolean {
   return (
     compareRecords(progress.position, head.cursor) === 0 &&
     progress.digest.equals(head.digest) &&
     progress.watermarkMs === head.watermarkMs &&
     progress.recordCount === head.recordCount &&
-    totalRecords(progress.counts) === progress.recordCount &&
+    totalRecords(progress.counts) === progress.recordCount
+  );
+}
+
+/** True if it has as many entries, too. */
+export function agreesWith(head: Head, checkpoint: Checkpoint): boolean {
+  return (
+    standsAt(head, checkpoint) &&
     (checkpoint.image.isOverlay ||
       head.planHash !== checkpoint.image.plan.hash ||
       checkpoint.image.openEntryCount === head.entryCount)

@@ -2,6 +2,7 @@
  * Which entries of a view a request selects, and where in the order of keys they can lie.
  */
 import { compareBytes } from '../bytes.ts';
+import type { EntryBound } from '../state/entry-bound.ts';
 import { decodeGroupKey, encodeGroupKey, type GroupValue } from '../state/group-key.ts';
 import { type KeyPrefix, spellingOf } from './key-values.ts';
 import type { ViewRequest } from './view-request.ts';
@@ -105,4 +106,21 @@ function successor(bytes: Uint8Array): Uint8Array | null {
   const next = bytes.slice(0, end);
   next[end - 1] = (next[end - 1] as number) + 1;
   return next;
+}
+
+/** True if the request may select a row of a range of windows and keys, whose end is exclusive. */
+export function asksFor(
+  request: Selection,
+  { from, to }: { readonly from: EntryBound | null; readonly to: EntryBound | null },
+): boolean {
+  const { startMs, endMs } = request;
+  const isBefore = to !== null && startMs !== null && to.windowStartMs < startMs;
+  const isAfter = from !== null && endMs !== null && from.windowStartMs >= endMs;
+  if (isBefore || isAfter) return false;
+  if (from === null || from.windowStartMs !== to?.windowStartMs) return true;
+  return keyRanges(request, null).some((range) => {
+    const endsBefore = range.to !== null && compareBytes(range.to, from.key) <= 0;
+    const beginsAfter = range.from !== null && compareBytes(range.from, to.key) >= 0;
+    return !endsBefore && !beginsAfter;
+  });
 }

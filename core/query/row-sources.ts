@@ -27,6 +27,7 @@ import {
   TableCursor,
 } from './row-cursor.ts';
 import {
+  asksFor,
   type KeyRange,
   keyRanges,
   selectsEveryKey,
@@ -107,6 +108,11 @@ export class RowSources {
     this.#tables = tables;
     this.#late = late;
     this.#parts = this.#partSources(parts);
+    for (const { pinned, checkpoint } of parts) {
+      const lost = checkpoint.parts.lost[request.viewIndex] ?? [];
+      const touched = lost.filter((rows) => asksFor(request, rows));
+      this.damaged.push(...touched.map((rows) => ({ slice: pinned.sliceId, ...rows })));
+    }
     this.#runs = parts.flatMap(({ pinned, checkpoint }) => {
       const life = checkpoint.image.lives[request.viewIndex] ?? null;
       if (life === null) return [];

@@ -185,6 +185,7 @@ export class Committer {
     };
     memory.unlisted = quarantined;
     memory.switchTo = null;
+    memory.lostParts = 0;
     addCommit(report, written, head);
     await this.listQuarantined(memory);
     if (written.compacted) await this.#collect(head, written.head, written.manifest);

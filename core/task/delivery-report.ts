@@ -31,6 +31,8 @@ export interface DeliveryReport {
   possibleGap: { readonly after: string; readonly before: string } | null;
   /** The epoch that the slice went back to, since its newest was damaged or a change of plan was taken back. */
   rewoundTo: number | null;
+  /** Stored parts of the open state that cannot be read any more: answers say which rows are missing. */
+  lostParts: number;
   epoch: number;
   /** Of the recovery that this invocation began or went on with: the next event of it names it. Null if it did neither. */
   generation: number | null;
@@ -44,6 +46,7 @@ export type Step = 'done' | 'lost';
 const NOTHING = {
   possibleGap: null,
   rewoundTo: null,
+  lostParts: 0,
   epoch: 0,
   generation: null,
   isUnfinished: false,

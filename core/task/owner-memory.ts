@@ -32,6 +32,8 @@ export interface OwnerMemory {
   followsSource: boolean;
   /** Another plan wrote HEAD; the next commit goes over to this one, under this ordinal. */
   switchTo: number | null;
+  /** Parts that could not be read: the next commit writes down what is lost with them. */
+  lostParts: number;
 }
 
 export interface OwnerPorts extends CommitPorts {
@@ -50,7 +52,7 @@ export function rememberedAt(
   const state = new SliceState(checkpoint.image, decoder, head.shardId);
   const unlisted = checkpoint.quarantined.map((record) => quarantinedBy(head, record));
   const unknown = { arrivalMs: 0, closesGap: false, followsSource: false };
-  return { head, checkpoint, state, unlisted, ...unknown, switchTo: null };
+  return { head, checkpoint, state, unlisted, ...unknown, switchTo: null, lostParts: 0 };
 }
 
 /** What the quarantine index lists of a record that the epoch of `head` quarantined. */

@@ -3,7 +3,8 @@
  * own is damaged, and over to its own plan where that is the active one.
  *
  *   HEAD read ─ another plan? ─ held │ rollback, something lost since: rewind │ switch: restore, new views begin here
- *             └ same plan ─ same epoch: keep all │ newer: apply deltas │ none: restore ─ damaged? rewind to a sound epoch
+ *             └ same plan ─ same epoch: keep all │ newer: apply deltas │ none: restore ─ damaged? rewind to a sound epoch ─ none? go on
+ *                                                                                        without the parts that are lost
  *
  * Invariants: a memory that is reached stands at exactly the HEAD that it was reached for; nothing damaged is ever used; what
  * HEAD says is changed under the revision that was read only.
@@ -12,6 +13,7 @@ import { assert } from '../assert.ts';
 import { beginSlice, planIsLost, recordBirth } from '../checkpoint/beginning.ts';
 import { soundEpochs } from '../checkpoint/fallback.ts';
 import { type Head, type PreviousPlan, parseHead } from '../checkpoint/head.ts';
+import { loadWithoutLost } from '../checkpoint/lost-parts.ts';
 import { sameBlob } from '../checkpoint/names.ts';
 import { advance, agreesWith, type Checkpoint, load, restore } from '../checkpoint/restore.ts';
 import { type RewindTarget, rewind } from '../checkpoint/rewind.ts';
@@ -133,10 +135,7 @@ export class Rebase {
       checkpoint = await advance(memory.checkpoint, memory.head.delta, head, blobs);
       restored = checkpoint.image !== memory.checkpoint.image;
     }
-    if (switchTo !== null) {
-      checkpoint.image.adoptPlan(head.epoch + 1);
-      checkpoint.parts.follow(checkpoint.image, head.epoch + 1);
-    }
+    if (switchTo !== null) this.#adoptPlan(head, checkpoint);
     const next = this.#remember(head, checkpoint);
     next.followsSource = (memory?.followsSource ?? false) && !restored;
     next.switchTo = switchTo;
@@ -178,6 +177,8 @@ export class Rebase {
     }
     // A slow owner may find that what it needs was collected after others went on.
     if ((await this.readHead()).revision !== head.revision) return { outcome: 'lost' };
+    const without = await this.#withoutLost(head, switchTo);
+    if (without !== null) return without;
     throw new CorruptStateFault(
       `${damage.message}; and no older epoch of ${head.sliceId} can be read whole and replayed from the stream`,
       {
@@ -185,6 +186,28 @@ export class Rebase {
         cause: damage,
       },
     );
+  }
+
+  /** HEAD's epoch without the parts that are lost for good; null where more than these is damaged. */
+  async #withoutLost(head: Head, switchTo: number | null): Promise<Reached | null> {
+    try {
+      const without = await loadWithoutLost(this.#plan, head, this.#ports.blobs);
+      if (without === null) return null;
+      const { checkpoint, partCount } = without;
+      if (switchTo !== null) this.#adoptPlan(head, checkpoint);
+      const memory = this.#remember(head, checkpoint);
+      memory.switchTo = switchTo;
+      memory.lostParts = partCount;
+      return { outcome: 'reached', memory, restored: true, rewoundTo: null };
+    } catch (fault) {
+      if (fault instanceof CorruptStateFault) return null;
+      throw fault;
+    }
+  }
+
+  #adoptPlan(head: Head, { image, parts }: Checkpoint): void {
+    image.adoptPlan(head.epoch + 1);
+    parts.follow(image, head.epoch + 1);
   }
 
   /** Where HEAD stands, as this plan reads it; null if it cannot be read. */

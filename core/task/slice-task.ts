@@ -370,10 +370,12 @@ export class SliceTask {
       this.#own(memory.head, report);
     }
     await this.#committer.listQuarantined(memory);
-    if (memory.switchTo !== null) {
-      const request = { base: true, planOrdinal: memory.switchTo };
+    const { switchTo, lostParts } = memory;
+    if (switchTo !== null || lostParts > 0) {
+      const request = { base: true, ...(switchTo === null ? {} : { planOrdinal: switchTo }) };
       if ((await this.#committer.commit(memory, report, request)) === 'lost') return null;
-      this.#own(memory.head, report);
+      if (switchTo !== null) this.#own(memory.head, report);
+      report.lostParts += lostParts;
     }
     this.#memory = memory;
     return memory;

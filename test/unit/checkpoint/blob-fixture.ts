@@ -73,6 +73,10 @@ export const someManifest: Manifest = {
   runs: [runAt(3, 2), runAt(9, 0, 2 ** 40)],
   runsEpoch: 9,
   replaced: [{ blob: blobAt('run', 1), epoch: 3 }],
+  lost: [
+    { layout: 0, from: null, to: { windowStartMs: 60_000, key: Uint8Array.of(4) }, epoch: 5 },
+    { layout: 0, from: { windowStartMs: 60_000, key: Uint8Array.of(5) }, to: null, epoch: 6 },
+  ],
 };
 
 /** Epoch 17 on the base of 9, with something in every field. */

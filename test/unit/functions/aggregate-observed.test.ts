@@ -25,6 +25,7 @@ const REPORT: DeliveryReport = {
   late: 6,
   possibleGap: { after: '3', before: '11' },
   rewoundTo: null,
+  lostParts: 0,
   isUnfinished: false,
   epoch: 7,
 };

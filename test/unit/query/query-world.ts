@@ -15,6 +15,7 @@ import { Queries, type QueryPorts } from '../../../core/query/queries.ts';
 import type { QueryProblem } from '../../../core/query/query-problem.ts';
 import type { AnswerRow, ViewAnswer } from '../../../core/query/view-answer.ts';
 import { sliceIdOf } from '../../../core/slice/topology.ts';
+import type { DeliveryReport } from '../../../core/task/delivery-report.ts';
 
 export const WINDOW_MS = 10_000;
 export const LATENESS_MS = 5_000;
@@ -127,8 +128,13 @@ export class QueryWorld {
     await this.heads.createHead(headItem(firstHead({ ...identity, ...planned, nonce })));
   }
 
-  async checkpoint(shard: number): Promise<void> {
-    await (this.#owners[0] as Aggregator).checkpoint(shardIdOf(shard), () => 60_000);
+  async checkpoint(shard: number): Promise<DeliveryReport> {
+    return (this.#owners[0] as Aggregator).checkpoint(shardIdOf(shard), () => 60_000);
+  }
+
+  /** All owners forget what they remember. */
+  restart(): void {
+    this.#owners = this.#owners.map(() => this.#newOwner());
   }
 
   async head(shard: number) {

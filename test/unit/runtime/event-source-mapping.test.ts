@@ -106,6 +106,7 @@ class TrialPool {
       count: numbers.length,
       last: { sequenceNumber, subSequence },
       rewoundTo: null,
+      lostParts: 0,
     };
   }
 }

@@ -4,7 +4,7 @@ import { recoverSlice } from '../../../runtime/slice-recovery.ts';
 
 const SHARD = 'shardId-000000000000';
 const done = (generation: number | null, isUnfinished: boolean): AggregateAnswer => {
-  return { outcome: 'done', epoch: 1, rewoundTo: null, generation, isUnfinished };
+  return { outcome: 'done', epoch: 1, rewoundTo: null, lostParts: 0, generation, isUnfinished };
 };
 
 async function payloadsOf(answers: readonly AggregateAnswer[]): Promise<AggregatePayload[]> {

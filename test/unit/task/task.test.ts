@@ -26,6 +26,7 @@ describe('a delivery', () => {
     expect(report).toEqual({
       folded: 20,
       rewoundTo: null,
+      lostParts: 0,
       possibleGap: null,
       replayed: 0,
       restored: 1,
