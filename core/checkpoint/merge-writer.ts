@@ -39,8 +39,9 @@ export function encodeMerge(request: MergeRequest): EncodedMerge | null {
     const link = chain.findLast(({ epoch }) => epoch === after);
     if (!known.has(after) || (link === undefined && after > 0)) continue;
     const before = link === undefined ? null : deltaOf(link);
-    const change = recent.since(after, request.changed, state.image);
-    if (bytesOf(change, entryBytes) > MERGED_BYTES_MAX) continue;
+    const entriesMax = Math.floor(MERGED_BYTES_MAX / Math.max(1, entryBytes));
+    const change = recent.since(after, request.changed, state.image, entriesMax);
+    if (change === null || bytesOf(change, entryBytes) > MERGED_BYTES_MAX) continue;
     const { tails } = change;
     const planHash = state.image.plan.hash;
     const header = { ...name, sliceId, planHash, before, tails };

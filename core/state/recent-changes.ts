@@ -70,21 +70,27 @@ export class RecentChanges {
 
   /**
    * All that was changed after an epoch and is still in the image, and by `newest`, which is not among it; the epoch is one of
-   * `beginnings`.
+   * `beginnings`. Null: more than `entriesMax` entries.
    */
-  since(after: number, newest: RecentChange, image: SliceImage): RecentChange {
+  since(
+    after: number,
+    newest: RecentChange,
+    image: SliceImage,
+    entriesMax: number,
+  ): RecentChange | null {
     // A base may have drained windows since the last change: their ordinals lead to nothing any more.
     this.#forgetWhatLeft(image);
     const first = this.#changes.findIndex((change) => change.after === after);
     assert(first >= 0, 'what-is-merged-is-known');
-    return together([...this.#changes.slice(first), newest]);
+    return together([...this.#changes.slice(first), newest], entriesMax);
   }
 
   /** What was changed after an epoch stands as one from here on. */
   merge(after: number): void {
     const first = this.#changes.findIndex((change) => change.after === after);
     if (first < 0) return;
-    this.#changes.splice(first, Number.POSITIVE_INFINITY, together(this.#changes.slice(first)));
+    const one = together(this.#changes.slice(first), Number.POSITIVE_INFINITY) as RecentChange;
+    this.#changes.splice(first, Number.POSITIVE_INFINITY, one);
   }
 
   #forgetWhatLeft({ tables }: SliceImage): void {
@@ -142,36 +148,66 @@ export class ChangeRecorder implements ChangeObserver {
   }
 }
 
-/** Several that follow each other as one. */
-function together(changes: readonly RecentChange[]): RecentChange {
-  const windows = new Map<WindowEntries, ChangedWindow[]>();
-  for (const window of changes.flatMap((change) => change.windows)) {
-    const known = windows.get(window.keys);
-    if (known === undefined) windows.set(window.keys, [window]);
-    else known.push(window);
+/** Several that follow each other as one. Null: more than `entriesMax` entries, which is found before they are listed. */
+function together(changes: readonly RecentChange[], entriesMax: number): RecentChange | null {
+  const byKeys = Map.groupBy(
+    changes.flatMap(({ windows }) => windows),
+    ({ keys }) => keys,
+  );
+  const marked: [ChangedWindow, OrdinalMarks][] = [];
+  let left = entriesMax;
+  for (const windows of byKeys.values()) {
+    const marks = new OrdinalMarks(windows);
+    for (const { ordinals } of windows) if (!marks.add(ordinals, left)) return null;
+    left -= marks.count;
+    marked.push([windows[0] as ChangedWindow, marks]);
   }
   return {
     after: (changes[0] as RecentChange).after,
     epoch: (changes.at(-1) as RecentChange).epoch,
-    windows: [...windows.values()].map(unionOf),
+    windows: marked.map(([window, marks]) => ({ ...window, ordinals: marks.list() })),
     tails: changes.flatMap(({ tails }) => tails),
   };
 }
 
-/** Of one window, each entry once, in the order in which they came to it. */
-function unionOf(windows: readonly ChangedWindow[]): ChangedWindow {
-  const [first] = windows as [ChangedWindow];
-  if (windows.length === 1) return first;
-  const all = new Uint32Array(windows.reduce((sum, { ordinals }) => sum + ordinals.length, 0));
-  let end = 0;
-  for (const { ordinals } of windows) {
-    all.set(ordinals, end);
-    end += ordinals.length;
+/** Which entries of a window have changed: a bit for each, which takes less time than a sort even where few have. */
+class OrdinalMarks {
+  readonly #words: Uint32Array;
+  count = 0;
+
+  constructor(windows: readonly ChangedWindow[]) {
+    let last = 0;
+    for (const { ordinals } of windows) {
+      for (const ordinal of ordinals) if (ordinal > last) last = ordinal;
+    }
+    this.#words = new Uint32Array((last >>> 5) + 1);
   }
-  // Not by a mark for each key of the window: it may have far more than have changed.
-  all.sort();
-  const union = all.filter((ordinal, index) => index === 0 || ordinal !== all[index - 1]);
-  return { ...first, ordinals: union };
+
+  /** False, and not all are marked: they would be more than `most`. */
+  add(ordinals: Uint32Array, most: number): boolean {
+    const words = this.#words;
+    for (const ordinal of ordinals) {
+      const word = words[ordinal >>> 5] as number;
+      const marked = (word | (1 << (ordinal & 31))) >>> 0;
+      if (marked === word) continue;
+      if (this.count === most) return false;
+      words[ordinal >>> 5] = marked;
+      this.count++;
+    }
+    return true;
+  }
+
+  /** Ascending, so that an encoder goes through the tables forwards. */
+  list(): Uint32Array {
+    const list = new Uint32Array(this.count);
+    let end = 0;
+    for (let index = 0; index < this.#words.length; index++) {
+      for (let word = this.#words[index] as number; word !== 0; word &= word - 1) {
+        list[end++] = index * 32 + 31 - Math.clz32(word & -word);
+      }
+    }
+    return list;
+  }
 }
 
 function isSamePolicy(a: DedupeLife | null, b: DedupeLife | null): boolean {

@@ -106,8 +106,8 @@ const OF_MERGED_DELTAS: readonly Mutant[] = (
       'a merged delta lacks what its own epoch changed',
       UNREADABLE,
       'core/state/recent-changes.ts',
-      'return together([...this.#changes.slice(first), newest]);',
-      'return { ...together(this.#changes.slice(first)), epoch: newest.epoch };',
+      'together([...this.#changes.slice(first), newest], entriesMax);',
+      '{ ...(together(this.#changes.slice(first), entriesMax) as RecentChange), epoch: newest.epoch };',
     ),
     mutant(
       'a merged delta has the late partials and ids of its own epoch only',
