@@ -29,6 +29,9 @@ import {
   standsAt,
 } from './restore.ts';
 
+/** Each of two reads: what comes badly now and then is not given up. */
+const ATTEMPTS = 8;
+
 export interface WithoutLost {
   readonly checkpoint: Checkpoint;
   readonly partCount: number;
@@ -69,13 +72,15 @@ async function unreadableParts(base: Base, stores: BlobStores): Promise<Set<Part
   const lost = new Set<PartReference>();
   const stored = base.manifest.parts.filter(({ bytes }) => bytes !== null);
   const read = async (part: PartReference): Promise<Uint8Array> => {
-    try {
-      return await readPacked(base, part.bytes as NonNullable<PartReference['bytes']>, stores);
-    } catch (fault) {
-      if (!(fault instanceof CorruptStateFault)) throw fault;
-      lost.add(part);
-      return new Uint8Array();
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      try {
+        return await readPacked(base, part.bytes as NonNullable<PartReference['bytes']>, stores);
+      } catch (fault) {
+        if (!(fault instanceof CorruptStateFault)) throw fault;
+      }
     }
+    lost.add(part);
+    return new Uint8Array();
   };
   for await (const _ of readInOrder(stored, read));
   return lost;

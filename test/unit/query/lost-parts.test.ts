@@ -41,6 +41,9 @@ async function wholeWorld(retentionGraceMs = 1): Promise<QueryWorld> {
   return world;
 }
 
+/** More than are read before a part is looked at alone, and fewer than are read then. */
+const BAD_READS = 12;
+
 /** Damages a part that lies in a base before HEAD's own, and what older bases have of its range. */
 async function loseColdPart(world: QueryWorld, view = 'by_origin'): Promise<void> {
   const { objects } = world.blobs;
@@ -150,6 +153,29 @@ describe('a part that is lost for good', () => {
     expect((await loadOverlay(plan, head, world.blobs)).parts.lost).toEqual(parts.lost);
     world.restart();
     expect((await world.checkpoint(0)).lostParts).toBe(0);
+  });
+
+  it('is not given up where it only comes badly for a while', async () => {
+    const world = await coldWorld();
+    const { objects } = world.blobs;
+    const readRange = objects.readRange.bind(objects);
+    const { manifest } = await load(plan, await world.head(0), world.blobs);
+    const { offset } = manifest.parts.find(({ bytes }) => bytes?.pack.epoch === 1)?.bytes ?? {};
+    let left = BAD_READS;
+    objects.readRange = async (key, from, to) => {
+      const bytes = await readRange(key, from, to);
+      const isBad =
+        from === offset && key.includes('-000000000001-') && bytes !== null && left-- > 0;
+      return isBad ? bytes.map((byte) => byte ^ 1) : bytes;
+    };
+    world.restart();
+    for (let tries = 0; tries < 5; tries++) {
+      await world.deliver(0, flightOf(3, tries)).catch((fault: unknown) => {
+        if (!(fault instanceof CorruptStateFault)) throw fault;
+      });
+    }
+    const { damaged } = await answerOf(world.newQueries(), 'by_origin', { limit: '10000' });
+    expect(damaged).toBeUndefined();
   });
 
   it('is not given up where the stream still has all records', async () => {
