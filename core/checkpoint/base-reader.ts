@@ -12,21 +12,21 @@ import type { StoredView } from '../state/view-life.ts';
 import type { Base } from './base.ts';
 import type { BlobStores } from './blobs.ts';
 import type { ChainChange } from './chain.ts';
-import { assertLinked } from './delta.ts';
+import { assertFollows } from './delta.ts';
 import { chainSince, type Manifest, type PackedBytes } from './manifest.ts';
 import { type BlobName, deltaOf, sameBlob } from './names.ts';
 import type { OpenParts } from './open-parts.ts';
-import { isSound, readInOrder, readPart } from './part-reader.ts';
+import { isSound, readPart } from './part-reader.ts';
+import { readInOrder } from './read-in-order.ts';
 
 /** Into an image that holds nothing yet. `older`: the deltas after the oldest part, up to the base's own. */
 export async function addBase(
   { image, parts: open, recent }: Followed,
   base: SoundBase,
-  { older, isWhole }: OlderLinks,
+  older: OlderLinks,
   stores: BlobStores,
 ): Promise<void> {
   const { manifest, epoch, planHash } = base;
-  if (isWhole) assertWhole(base, older);
   const isForeign = planHash !== image.plan.hash;
   image.apply(base.state, { foreign: isForeign, epoch });
   base.state.end();
@@ -51,10 +51,11 @@ export async function addBase(
     open.ids.follow(image, until);
   }
   open.ids.follow(image, manifest.ids.until);
-  addOlder({ image, parts: open, recent }, manifest, older);
+  await addOlder({ image, parts: open, recent }, base, older);
   const { keptEntryCount } = image;
   const { entryCount } = base;
-  if (isWhole && !isForeign && entryCount !== null && keptEntryCount !== entryCount) {
+  const isCounted = older.isWhole && !isForeign && entryCount !== null;
+  if (isCounted && keptEntryCount !== entryCount) {
     throw differs(base, `its parts and deltas give ${keptEntryCount} entries`, entryCount);
   }
 }
@@ -72,28 +73,34 @@ export interface Standing extends Pick<Base, 'sliceId' | 'epoch' | 'planHash' | 
 }
 
 /** The same into an overlay. */
-export function addStanding(
+export async function addStanding(
   followed: Followed,
   standing: Standing,
-  { older, isWhole }: OlderLinks,
-): void {
+  older: OlderLinks,
+): Promise<void> {
   const { manifest, epoch, planHash, state } = standing;
   const { image, parts } = followed;
-  if (isWhole) assertWhole(standing, older);
   image.apply(state, { foreign: planHash !== image.plan.hash, epoch, begins: true });
   state.end();
   parts.adopt(manifest, image, epoch);
-  addOlder(followed, manifest, older);
+  await addOlder(followed, standing, older);
 }
 
-/** Adds what links up to a base say beyond its parts. */
-function addOlder(
+/** Adds what links up to a base say beyond its parts: they begin where the oldest part stands, and lead to the base's own delta. */
+async function addOlder(
   { image, parts: open, recent }: Followed,
-  manifest: Manifest,
-  older: readonly ChainChange[],
-): void {
+  standing: Omit<Standing, 'state'>,
+  { older, isWhole }: OlderLinks,
+): Promise<void> {
+  const { manifest, epoch, reference } = standing;
+  const since = chainSince(manifest);
   let ledTo = 0;
-  for (const change of older) {
+  let before: BlobName | null = null;
+  for await (const change of older) {
+    if (isWhole) {
+      if (before === null && (change.before?.epoch ?? 0) > since) throw lacksOlder(standing);
+      before = assertFollows(before ?? change.before, change);
+    }
     const covered = {
       ...coverageOf(manifest, ledTo),
       hasEntry: (view: number, windowStartMs: number, key: Uint8Array) =>
@@ -105,6 +112,8 @@ function addOlder(
     recent.add(recorder.change(change), image, change.planHash);
     ledTo = change.epoch;
   }
+  if (!isWhole || since === epoch) return;
+  if (before === null || !sameBlob(before, deltaOf(reference))) throw lacksOlder(standing);
 }
 
 /**
@@ -135,7 +144,8 @@ export interface Followed {
 
 /** What is needed of a chain up to a base's epoch. */
 export interface OlderLinks {
-  readonly older: readonly ChainChange[];
+  /** Each is read when its turn comes. */
+  readonly older: AsyncIterable<ChainChange>;
   /** False where a link that leads on beyond the base says the rest. */
   readonly isWhole: boolean;
 }
@@ -161,23 +171,9 @@ export async function readPacked(
   return readPart(sliceId, part, stores);
 }
 
-/** The deltas begin where the oldest part stands, follow each other, and end with the base's own. */
-function assertWhole(
-  { manifest, epoch, sliceId, reference }: Omit<Standing, 'state'>,
-  older: readonly ChainChange[],
-): void {
-  const since = chainSince(manifest);
-  if (since === epoch) return;
-  const before = older[0]?.before ?? null;
-  assertLinked(before, older);
-  const last = older.at(-1);
-  const isWhole =
-    (before?.epoch ?? 0) <= since &&
-    last !== undefined &&
-    sameBlob({ ...last, kind: 'delta' }, deltaOf(reference));
-  if (isWhole) return;
-  throw new CorruptStateFault(
-    `base ${epoch} of ${sliceId} needs the deltas after epoch ${since}, and they are not whole`,
+function lacksOlder({ manifest, epoch, sliceId }: Omit<Standing, 'state'>): CorruptStateFault {
+  return new CorruptStateFault(
+    `base ${epoch} of ${sliceId} needs the deltas after epoch ${chainSince(manifest)}, and they are not whole`,
   );
 }
 

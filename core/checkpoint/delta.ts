@@ -91,18 +91,16 @@ export function decodeDelta(bytes: Uint8Array, sliceId: string, reference: BlobR
 
 /**
  * Each link names the delta that it goes on from: one that is left out would go unnoticed, as each carries totals. One that
- * begins earlier than what is read before it says more than is missing.
+ * begins earlier than what is read before it says more than is missing. The delta that it leads to is what the next one follows.
  */
-export function assertLinked(after: BlobName | null, chain: readonly ChainChange[]): void {
-  let before = after;
-  for (const { kind, sliceId, timeline, epoch, nonce, before: named } of chain) {
-    const isLinked = named === null ? before === null : before !== null && sameBlob(named, before);
-    const beginsEarlier = kind === 'merged' && (named?.epoch ?? 0) < (before?.epoch ?? 0);
-    if (!isLinked && !beginsEarlier) {
-      throw new CorruptStateFault(
-        `delta ${epoch} of ${sliceId} follows epoch ${named?.epoch ?? 0}, but what is read before it is epoch ${before?.epoch ?? 0}`,
-      );
-    }
-    before = { kind: 'delta', timeline, epoch, nonce };
+export function assertFollows(before: BlobName | null, change: ChainChange): BlobName {
+  const { kind, sliceId, timeline, epoch, nonce, before: named } = change;
+  const isLinked = named === null ? before === null : before !== null && sameBlob(named, before);
+  const beginsEarlier = kind === 'merged' && (named?.epoch ?? 0) < (before?.epoch ?? 0);
+  if (!isLinked && !beginsEarlier) {
+    throw new CorruptStateFault(
+      `delta ${epoch} of ${sliceId} follows epoch ${named?.epoch ?? 0}, but what is read before it is epoch ${before?.epoch ?? 0}`,
+    );
   }
+  return { kind: 'delta', timeline, epoch, nonce };
 }

@@ -19,7 +19,7 @@ import { type ChainLink, continued } from './chain.ts';
 import type { Head } from './head.ts';
 import { chainSince, type LostRange, type Manifest, type PartReference } from './manifest.ts';
 import type { OpenParts } from './open-parts.ts';
-import { readInOrder } from './part-reader.ts';
+import { readInOrder } from './read-in-order.ts';
 import {
   buildFrom,
   byLinksOrDeltas,

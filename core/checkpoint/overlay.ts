@@ -18,7 +18,8 @@ import type { Head } from './head.ts';
 import { chainSince, type PackedBytes } from './manifest.ts';
 import { type BlobReference, blobKey, deltaOf, sameBlob } from './names.ts';
 import type { OpenPart } from './open-parts.ts';
-import { readInOrder, readPart } from './part-reader.ts';
+import { readPart } from './part-reader.ts';
+import { READ_AHEAD, readInOrder } from './read-in-order.ts';
 import {
   buildOverlay,
   byLinksOrDeltas,
@@ -49,18 +50,25 @@ export async function loadOverlay(
 ): Promise<Checkpoint> {
   if (delta === null) return emptyCheckpoint(plan);
   if (base === null) return load(plan, { sliceId, base, delta }, stores);
+  const newestBytes = await readBlob(stores, sliceId, delta);
+  const { predecessors, merged } = decodeDelta(newestBytes, sliceId, delta);
+  const chain = continued(predecessors, merged, delta);
+  // What follows the base is needed in any case: the first of it is on its way while the manifest is.
   const coming = new Map<string, Promise<Uint8Array>>();
-  const bytesOf = (link: BlobReference) => {
+  for (const link of (linksAfter(chain, base.epoch) ?? []).slice(0, READ_AHEAD)) {
+    if (sameBlob(link, delta)) continue;
+    const bytes = readBlob(stores, sliceId, link);
+    bytes.catch(() => {});
+    coming.set(blobKey(sliceId, link), bytes);
+  }
+  const bytesOf = (link: ChainLink) => {
+    if (sameBlob(link, delta)) return newestBytes;
     const key = blobKey(sliceId, link);
     const bytes = coming.get(key) ?? readBlob(stores, sliceId, link);
-    coming.set(key, bytes);
+    coming.delete(key);
     return bytes;
   };
   const read = async (link: ChainLink) => decodeLink(await bytesOf(link), sliceId, link);
-  const { predecessors, merged } = decodeDelta(await bytesOf(delta), sliceId, delta);
-  const chain = continued(predecessors, merged, delta);
-  // What follows the base is needed in any case: it is on its way while its manifest is.
-  for (const link of linksAfter(chain, base.epoch) ?? []) read(link).catch(() => {});
   const standing = () => standingOf(sliceId, base, chain, stores);
   return byLinksOrDeltas(sliceId, chain, stores, {
     since: async () => chainSince((await standing()).manifest),

@@ -23,21 +23,6 @@ export async function readPart(
   );
 }
 
-/** Parts that are read at once: each may be half a MiB. */
-const READ_AT_ONCE = 16;
-
-/** Parts with their bytes, in their order; several are read at once. */
-export async function* readInOrder<Part>(
-  parts: readonly Part[],
-  read: (part: Part) => Promise<Uint8Array>,
-): AsyncGenerator<readonly [Part, Uint8Array]> {
-  for (let at = 0; at < parts.length; at += READ_AT_ONCE) {
-    const some = parts.slice(at, at + READ_AT_ONCE);
-    const all = await Promise.all(some.map(read));
-    for (const [index, bytes] of all.entries()) yield [some[index] as Part, bytes];
-  }
-}
-
 /** True if these are the bytes that were written. */
 export function isSound(
   found: Uint8Array,

@@ -23,12 +23,13 @@ import {
 } from './base-reader.ts';
 import { type BlobStores, DamagedBlob, readBlob } from './blobs.ts';
 import { type ChainChange, type ChainLink, continued, deltasOf, linksAfter } from './chain.ts';
-import { assertLinked, type Delta, decodeDelta } from './delta.ts';
+import { assertFollows, type Delta, decodeDelta } from './delta.ts';
 import type { Head } from './head.ts';
 import { chainSince, EMPTY_MANIFEST, type Manifest } from './manifest.ts';
 import { decodeMergedDelta } from './merged-delta.ts';
 import { type BlobName, type BlobReference, deltaOf, sameBlob } from './names.ts';
 import { OpenParts } from './open-parts.ts';
+import { readInOrder } from './read-in-order.ts';
 
 /** An image at exactly the epoch of a HEAD, with what is needed to go on from there. */
 export interface Checkpoint {
@@ -176,7 +177,7 @@ export function buildOverlay(
   read: (link: ChainLink) => Promise<ChainChange>,
 ): Promise<Checkpoint> {
   return build(plan, standing, chain, read, (followed, older) => {
-    addStanding(followed, standing, older);
+    return addStanding(followed, standing, older);
   });
 }
 
@@ -185,7 +186,7 @@ async function build(
   base: Omit<Standing, 'state'> | null,
   chain: readonly ChainLink[],
   read: (link: ChainLink) => Promise<ChainChange>,
-  begin: (followed: Followed, older: OlderLinks) => Promise<void> | void,
+  begin: (followed: Followed, older: OlderLinks) => Promise<void> | undefined,
 ): Promise<Checkpoint> {
   const image = new SliceImage(plan);
   const parts = new OpenParts(image, 0);
@@ -197,20 +198,20 @@ async function build(
       `the chain to epoch ${chain.at(-1)?.epoch} does not lead back to epoch ${since}, where the oldest part stands`,
     );
   }
-  const changes = await Promise.all(links.map(read));
-  const olderCount = links.filter(({ epoch }) => epoch <= (base?.epoch ?? 0)).length;
+  const older = links.filter(({ epoch }) => epoch <= (base?.epoch ?? 0));
+  const later = links.slice(older.length);
   const manifest = base?.manifest ?? EMPTY_MANIFEST;
-  const older = changes.slice(0, olderCount);
+  const lastOlder = older.at(-1);
   let after: BlobName | null = null;
   if (base !== null) {
-    const isWhole = (links[olderCount]?.after ?? base.epoch) >= base.epoch;
-    await begin({ image, parts, recent }, { older, isWhole });
-    after = isWhole || older.length === 0 ? deltaOf(base.reference) : nameOf(older.at(-1));
+    const isWhole = (later[0]?.after ?? base.epoch) >= base.epoch;
+    await begin({ image, parts, recent }, { older: changesOf(older, read), isWhole });
+    after = deltaOf(isWhole || lastOlder === undefined ? base.reference : lastOlder);
   }
   const baseCursor = image.progress.position;
-  const later = changes.slice(olderCount);
-  const ledTo = older.at(-1)?.epoch ?? since;
-  const applied = applyInOrder({ image, parts, recent, manifest }, { after, ledTo }, later);
+  const from = { after, ledTo: lastOlder?.epoch ?? since };
+  const changes = changesOf(later, read);
+  const applied = await applyInOrder({ image, parts, recent, manifest }, from, changes);
   // A base, and what is merged, hold what the newest delta changed; only what that one quarantined is still of interest.
   const newest = chain.at(-1) as ChainLink;
   const isApplied = later.at(-1)?.kind === 'delta';
@@ -218,9 +219,12 @@ async function build(
   return { image, manifest, parts, recent, chain, baseCursor, quarantined };
 }
 
-/** The delta whose epoch a change leads to. */
-function nameOf(change: ChainChange | undefined): BlobName | null {
-  return change === undefined ? null : deltaOf(change);
+/** What links say, a few of them read ahead. */
+async function* changesOf<Link, Change extends ChainChange>(
+  links: readonly Link[],
+  read: (link: Link) => Promise<Change>,
+): AsyncGenerator<Change> {
+  for await (const [, change] of readInOrder(links, read)) yield change;
 }
 
 /** Brings a checkpoint forward to `head`, or builds another one. It is of no more use if this throws. */
@@ -242,10 +246,12 @@ export async function advance(
   const missing = kept.slice(route.after + 1);
   const { image, parts, recent } = checkpoint;
   let { manifest, baseCursor } = checkpoint;
-  const deltas = await Promise.all(missing.map((name) => readDelta(head.sliceId, name, stores)));
+  const deltas = changesOf([...missing, head.delta], async (name) =>
+    name === head.delta ? newest : readDelta(head.sliceId, name, stores),
+  );
   const followed = { image, parts, recent, manifest };
   const from = { after: known, ledTo: known?.epoch ?? 0 };
-  const quarantined = applyInOrder(followed, from, [...deltas, newest], (applied) => {
+  const quarantined = await applyInOrder(followed, from, deltas, (applied) => {
     if (applied.manifest === null) return;
     manifest = applied.manifest;
     parts.adopt(manifest, image, applied.epoch);
@@ -257,16 +263,16 @@ export async function advance(
 }
 
 /** Applies changes to an image at `after`, which has all tails of epochs up to `ledTo`; what the last one quarantined. */
-function applyInOrder<Change extends ChainChange>(
+async function applyInOrder<Change extends ChainChange>(
   { image, parts, recent, manifest }: Pick<Checkpoint, 'image' | 'parts' | 'recent' | 'manifest'>,
   from: { readonly after: BlobName | null; readonly ledTo: number },
-  changes: readonly Change[],
+  changes: AsyncIterable<Change>,
   applied: (change: Change) => void = () => {},
-): QuarantineEntry[] {
-  assertLinked(from.after, changes);
-  let { ledTo } = from;
+): Promise<QuarantineEntry[]> {
+  let { after, ledTo } = from;
   let quarantined: QuarantineEntry[] = [];
-  for (const change of changes) {
+  for await (const change of changes) {
+    after = assertFollows(after, change);
     const recorder = new ChangeRecorder(image, parts);
     quarantined = applyDelta(image, change, recorder, coverageOf(manifest, ledTo));
     ledTo = change.epoch;

@@ -20,7 +20,7 @@ export const SEEK_MUTANTS: readonly Mutant[] = (
       'an overlay lacks what deltas before its base say beyond the parts',
       'wrong answer',
       'core/checkpoint/base-reader.ts',
-      'parts.adopt(manifest, image, epoch);\n  addOlder(followed, manifest, older);',
+      'parts.adopt(manifest, image, epoch);\n  await addOlder(followed, standing, older);',
       'parts.adopt(manifest, image, epoch);',
     ),
     mutant(
