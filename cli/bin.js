@@ -23,8 +23,10 @@ if (version[0] < REQUIRED[0] || (version[0] === REQUIRED[0] && version[1] < REQU
   process.exit(1);
 }
 
-import('node:fs')
-  .then((fs) => {
+// What was compiled is kept between processes, in the system's folder for temporary files: a start takes half the time.
+Promise.all([import('node:fs'), import('node:module')])
+  .then(([fs, module]) => {
+    module.enableCompileCache();
     var source = new URL('./tidemark.ts', import.meta.url);
     return import(
       fs.existsSync(source) ? source.href : new URL('../dist/cli/tidemark.js', import.meta.url).href

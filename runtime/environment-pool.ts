@@ -15,6 +15,7 @@ import {
   type InvocationMessage,
   monotonicMs,
 } from './invocation.ts';
+import { threadEntry } from './thread-entry.ts';
 
 export interface EnvironmentPoolOptions {
   readonly name: string;
@@ -45,6 +46,8 @@ export class InvocationError extends Error {
     this.failure = failure;
   }
 }
+
+const KEEP_COMPILED = threadEntry('keep-compiled').href;
 
 /** Short-lived memory of an environment: a larger one collects less often and holds more. */
 const YOUNG_MIB = 32;
@@ -209,7 +212,7 @@ export class EnvironmentPool {
     const worker = new Worker(entry, {
       workerData,
       name,
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+      execArgv: ['--disable-warning=ExperimentalWarning', '--import', KEEP_COMPILED],
       resourceLimits: { maxOldGenerationSizeMb: memoryMib, maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     worker.on('message', (answer: InvocationAnswer) => {

@@ -80,6 +80,8 @@ class ShardPoller {
   #position: Position;
   /** Of the record at the position, in the local stream's counting. */
   #ordinal: number;
+  /** Of the newest record when this began: what came before has waited already. */
+  readonly #firstTip: number;
   #limit = BATCH_RECORDS_MAX;
   #failures = 0;
   #stopped = false;
@@ -95,6 +97,7 @@ class ShardPoller {
     const delivered = options.delivered.get(shardId) ?? START;
     this.#position = comparePositions(saved, delivered) <= 0 ? saved : delivered;
     this.#ordinal = this.#ordinalOf(this.#position);
+    this.#firstTip = options.stream.tip(shardId).ordinal;
   }
 
   get pendingCount(): number {
@@ -187,10 +190,11 @@ class ShardPoller {
     await this.#wait(retryInMs, () => false);
   }
 
-  /** Resolves when a batch is full, or its oldest record has waited long enough. */
+  /** Resolves when a batch is full, or its oldest record has waited long enough: at once after a start. */
   async #batchIsDue(): Promise<void> {
     await this.#wait(Number.POSITIVE_INFINITY, () => this.pendingCount > 0);
-    await this.#wait(this.#options.batchWindowMs, () => this.pendingCount >= this.#limit);
+    const isDue = () => this.pendingCount >= this.#limit || this.#ordinal < this.#firstTip;
+    await this.#wait(this.#options.batchWindowMs, isDue);
   }
 
   /** Until `isOver`, for `ms` at most; callers that asked for a turn have it meanwhile. */

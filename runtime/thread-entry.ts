@@ -3,6 +3,8 @@
  */
 import { extname } from 'node:path';
 
-export function threadEntry(name: 'aggregate-environment' | 'query-environment'): URL {
+type ThreadModule = 'aggregate-environment' | 'query-environment' | 'keep-compiled';
+
+export function threadEntry(name: ThreadModule): URL {
   return new URL(`./${name}${extname(import.meta.url)}`, import.meta.url);
 }

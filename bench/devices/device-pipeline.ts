@@ -7,7 +7,14 @@ import type { StreamRecord } from '../../core/ports.ts';
 
 /** `extra` are further settings of the pipeline, `ofView` of its view. */
 export function devicePlan(extra: object = {}, ofView: object = {}): Plan {
-  const parsed = parsePlan({
+  const parsed = parsePlan(devicesPipeline(extra, ofView));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.plan;
+}
+
+/** The same as a pipeline file has it. */
+export function devicesPipeline(extra: object = {}, ofView: object = {}): object {
+  return {
     name: 'bench',
     time: { field: 't', skew: 'none' },
     ...extra,
@@ -23,9 +30,7 @@ export function devicePlan(extra: object = {}, ofView: object = {}): Plan {
         },
       },
     },
-  });
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  return parsed.plan;
+  };
 }
 
 /** The record at a place of the stream. */

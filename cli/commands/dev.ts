@@ -90,6 +90,7 @@ async function run(command: readonly string[], options: DevOptions): Promise<voi
   onOutputFailure({ meaning: 'the pipeline goes on without it', goesOn: true });
   // Loaded here, so that no other command waits for it.
   const { DevRuntime } = await import('../../runtime/dev-runtime.ts');
+  await import('../../runtime/keep-compiled.ts');
   const runtime = await DevRuntime.start({
     plan,
     dataFolder: options.data,

@@ -71,13 +71,14 @@ export class DevProcess {
     });
   }
 
-  /** SIGKILL, then a new process on the same data. */
-  async killAndRecover(): Promise<Recovery> {
+  /** SIGKILL, then a new process on the same data. `onReady` is called when it can serve. */
+  async killAndRecover(onReady: () => void = () => {}): Promise<Recovery> {
     const startMs = performance.now();
     await this.end('SIGKILL');
     const replayed = this.#line('replaying');
     const done = this.#line('replayed');
     await this.start();
+    onReady();
     // Nothing was unsaved if it does not say so right after it is ready.
     const nothing = new Promise<null>((resolve) => setTimeout(() => resolve(null), 200));
     const first = (await Promise.race([replayed, nothing])) as { records: number } | null;
@@ -103,14 +104,23 @@ export class DevProcess {
   }
 
   samplePeak(): void {
+    this.peakRssMib = Math.max(this.peakRssMib, this.#mib('VmHWM'));
+  }
+
+  /** What it has in memory now; 0 where that is not known. */
+  rssMib(): number {
+    return this.#mib('VmRSS');
+  }
+
+  #mib(field: 'VmHWM' | 'VmRSS'): number {
     const pid = this.#child?.pid;
-    if (pid === undefined) return;
+    if (pid === undefined) return 0;
     try {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-      const kib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
-      this.peakRssMib = Math.max(this.peakRssMib, kib / 1024);
+      return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
     } catch {
       // Not Linux, or gone: then there is no figure.
+      return 0;
     }
   }
 

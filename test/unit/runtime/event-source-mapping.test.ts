@@ -163,6 +163,21 @@ describe('an event source mapping', () => {
     expect(pool.batches).toEqual([numbers(0, 6)]);
   });
 
+  it('does not wait for more of what was there before it began', async () => {
+    const pool = new TrialPool();
+    append(0, 3);
+    const beganMs = performance.now();
+    const { mapping } = map(pool, { batchWindowMs: 60_000 });
+
+    expect(await mapping.caughtUp(SHARD, 5_000)).toBe(true);
+    expect(pool.batches).toEqual([numbers(0, 3)]);
+
+    append(3, 3);
+    expect(await mapping.caughtUp(SHARD, 90_000)).toBe(true);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(60_000);
+    expect(pool.batches).toEqual([numbers(0, 3), numbers(3, 6)]);
+  });
+
   it('does not wait once the batch is full', async () => {
     const pool = new TrialPool();
     const { mapping } = map(pool, { batchWindowMs: 60_000 });
