@@ -4,15 +4,9 @@
  *
  *   npm run bench -- closing [records a batch] [entries …]
  */
-import { MemoryPorts } from '../adapters/memory/memory-ports.ts';
-import { parseHead } from '../core/checkpoint/head.ts';
-import { createJsonDecoder } from '../core/decode/json-decoder.ts';
-import type { HeadItem } from '../core/ports.ts';
-import { SliceTask } from '../core/task/slice-task.ts';
 import { devicePlan, deviceRecord } from './devices/device-pipeline.ts';
+import { type TimedBatch, TimedOwner } from './timed-owner.ts';
 
-const SHARD = 'shardId-000000000000';
-const SLICE = 'slice-000000000000';
 const ROUNDS = 120;
 const HOUR_MS = 3_600_000;
 const [batchText = '2000', ...sizeTexts] = process.argv.slice(2);
@@ -22,7 +16,6 @@ const plan = devicePlan(
   { time: { field: 't', lateness: '0s', skew: 'none' } },
   { window: { tumbling: '1h' } },
 );
-const EVER = () => 600_000;
 
 console.log(
   `batches of ${batchRecords} records of as many devices, ${ROUNDS} of them, after the window closed`,
@@ -30,19 +23,10 @@ console.log(
 for (const size of sizes) await measure(size);
 
 async function measure(size: number): Promise<void> {
-  const ports = new MemoryPorts(1_000, {});
-  await ports.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
-  const identity = { sliceId: SLICE, shardId: SHARD };
-  const task = new SliceTask(identity, plan, createJsonDecoder(plan), ports);
+  const owner = await TimedOwner.of(plan);
   let sequence = 0;
-  const deliver = async (timeMs: number, devices: readonly number[]) => {
-    const batch = devices.map((device) => deviceRecord(++sequence, device, 8, timeMs));
-    // What closes a gap is read from the stream: only the first batch looks.
-    for (const record of batch) if (sequence <= 10_000) ports.source.append(SHARD, record);
-    const beganMs = performance.now();
-    const report = await task.deliver(batch, EVER);
-    return { tookMs: performance.now() - beganMs, savedBytes: report.savedBytes };
-  };
+  const deliver = (timeMs: number, devices: readonly number[]) =>
+    owner.deliver(devices.map((device) => deviceRecord(++sequence, device, 8, timeMs)));
   for (let from = 0; from < size; from += 10_000) {
     const count = Math.min(10_000, size - from);
     await deliver(
@@ -50,8 +34,8 @@ async function measure(size: number): Promise<void> {
       Array.from({ length: count }, (_, index) => from + index),
     );
   }
-  const open = parseHead((await ports.heads.readHead(SLICE)) as HeadItem).entryCount;
-  const rounds: { readonly tookMs: number; readonly savedBytes: number }[] = [];
+  const open = (await owner.head()).entryCount;
+  const rounds: TimedBatch[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const devices = Array.from({ length: batchRecords }, (_, index) => index * 7);
     rounds.push(await deliver(2 * HOUR_MS + round, devices));

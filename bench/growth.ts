@@ -6,31 +6,19 @@
  *   npm run bench -- growth [records a batch] [entries …]
  */
 import { PerformanceObserver } from 'node:perf_hooks';
-import { MemoryPorts } from '../adapters/memory/memory-ports.ts';
-import { parseHead } from '../core/checkpoint/head.ts';
+import type { MemoryPorts } from '../adapters/memory/memory-ports.ts';
 import { parseBlobKey } from '../core/checkpoint/names.ts';
-import { restore } from '../core/checkpoint/restore.ts';
-import { createJsonDecoder } from '../core/decode/json-decoder.ts';
-import type { HeadItem } from '../core/ports.ts';
-import { SliceTask } from '../core/task/slice-task.ts';
 import { devicePlan, deviceRecord } from './devices/device-pipeline.ts';
+import { SLICE, type TimedBatch, TimedOwner } from './timed-owner.ts';
 
-const SHARD = 'shardId-000000000000';
-const SLICE = 'slice-000000000000';
 const ROUNDS = 300;
 const [batchText = '2000', ...sizeTexts] = process.argv.slice(2);
 const batchRecords = Number(batchText);
 const sizes = sizeTexts.length === 0 ? [10_000, 100_000, 1_000_000] : sizeTexts.map(Number);
 const plan = devicePlan();
-const EVER = () => 600_000;
 
 /** What one batch took, and did. */
-interface Batch {
-  readonly beganMs: number;
-  readonly tookMs: number;
-  /** Of it, what the thread ran: the rest it waited for a processor. */
-  readonly ranMs: number;
-  readonly savedBytes: number;
+interface Batch extends TimedBatch {
   /** What its commit wrote beside its delta. */
   readonly wrote: string;
 }
@@ -54,25 +42,15 @@ await measure(100_000, () => {});
 for (const size of sizes) await measure(size, console.log);
 
 async function measure(size: number, print: (line: string) => void): Promise<void> {
-  const ports = new MemoryPorts(1_000, {});
-  await ports.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
-  const identity = { sliceId: SLICE, shardId: SHARD };
-  const task = new SliceTask(identity, plan, createJsonDecoder(plan), ports);
+  const owner = await TimedOwner.of(plan);
   let sequence = 0;
   const kinds: string[] = [];
-  watchKinds(ports, kinds);
+  watchKinds(owner.ports, kinds);
   const deliver = async (devices: readonly number[]): Promise<Batch> => {
     const batch = devices.map((device) => deviceRecord(++sequence, device, 8));
-    // What closes a gap is read from the stream: only the first batch looks.
-    for (const record of batch) if (sequence <= 10_000) ports.source.append(SHARD, record);
     kinds.length = 0;
-    const ran = process.threadCpuUsage();
-    const beganMs = performance.now();
-    const { savedBytes } = await task.deliver(batch, EVER);
-    const tookMs = performance.now() - beganMs;
-    const { user, system } = process.threadCpuUsage(ran);
-    const ranMs = (user + system) / 1000;
-    return { beganMs, tookMs, ranMs, savedBytes, wrote: kinds.join(' and ') || 'delta only' };
+    const timed = await owner.deliver(batch);
+    return { ...timed, wrote: kinds.join(' and ') || 'delta only' };
   };
   for (let from = 0; from < size; from += 10_000) {
     const count = Math.min(10_000, size - from);
@@ -88,10 +66,8 @@ async function measure(size: number, print: (line: string) => void): Promise<voi
     );
     batches.push(await deliver(devices));
   }
-  const head = parseHead((await ports.heads.readHead(SLICE)) as HeadItem);
-  const beganMs = performance.now();
-  await restore(plan, head, ports.blobs);
-  const restoreMs = performance.now() - beganMs;
+  const head = await owner.head();
+  const restoreMs = await owner.restoreMs();
   const savedBytes = batches.reduce((sum, batch) => sum + batch.savedBytes, 0);
   const ran = spread(batches, 'ranMs');
   const { median, most, longest } = spread(batches);

@@ -4,26 +4,19 @@
  *
  *   npm run bench -- ids [records a batch] [ids …]
  */
-import { MemoryPorts } from '../adapters/memory/memory-ports.ts';
-import { parseHead } from '../core/checkpoint/head.ts';
-import { restore } from '../core/checkpoint/restore.ts';
 import { createJsonDecoder } from '../core/decode/json-decoder.ts';
 import { parsePlan } from '../core/definition/parse-plan.ts';
 import type { Plan } from '../core/definition/plan.ts';
-import type { HeadItem } from '../core/ports.ts';
 import { SliceImage } from '../core/state/slice-image.ts';
 import { SliceState } from '../core/state/slice-state.ts';
-import { SliceTask } from '../core/task/slice-task.ts';
 import { streamRecord } from './devices/device-pipeline.ts';
+import { SHARD, TimedOwner } from './timed-owner.ts';
 
-const SHARD = 'shardId-000000000000';
-const SLICE = 'slice-000000000000';
 const ROUNDS = 300;
 const FILL = 10_000;
 const [batchText = '2000', ...sizeTexts] = process.argv.slice(2);
 const batchRecords = Number(batchText);
 const sizes = sizeTexts.length === 0 ? [100_000, 1_000_000, 5_000_000] : sizeTexts.map(Number);
-const EVER = () => 600_000;
 
 console.log(`batches of ${batchRecords} records with new ids, ${ROUNDS} of them; milliseconds`);
 for (const size of sizes) {
@@ -66,19 +59,11 @@ function memory(size: number): void {
 
 async function pauses(size: number): Promise<void> {
   const plan = planFor(size);
-  const ports = new MemoryPorts(1_000, { retentionGraceMs: 60_000 });
-  await ports.plans.activate({ ordinal: 1, hash: plan.hash, pipeline: '{}' });
-  const identity = { sliceId: SLICE, shardId: SHARD };
-  const task = new SliceTask(identity, plan, createJsonDecoder(plan), ports);
+  const owner = await TimedOwner.of(plan, { retentionGraceMs: 60_000 });
   let sequence = 0;
-  const deliver = async (count: number) => {
-    const batch = Array.from({ length: count }, () => recordAt(++sequence));
-    // What closes a gap is read from the stream: only the first batch looks.
-    for (const record of batch) if (sequence <= FILL) ports.source.append(SHARD, record);
-    ports.clock.advance(5_000);
-    const beganMs = performance.now();
-    const report = await task.deliver(batch, EVER);
-    return { tookMs: performance.now() - beganMs, savedBytes: report.savedBytes };
+  const deliver = (count: number) => {
+    owner.ports.clock.advance(5_000);
+    return owner.deliver(Array.from({ length: count }, () => recordAt(++sequence)));
   };
   for (let left = size; left > 0; left -= FILL) await deliver(Math.min(left, FILL));
   const tooks: number[] = [];
@@ -88,10 +73,7 @@ async function pauses(size: number): Promise<void> {
     tooks.push(batch.tookMs);
     saved.push(batch.savedBytes);
   }
-  const head = parseHead((await ports.heads.readHead(SLICE)) as HeadItem);
-  const beganMs = performance.now();
-  await restore(plan, head, ports.blobs);
-  const restoreMs = performance.now() - beganMs;
+  const restoreMs = await owner.restoreMs();
   tooks.sort((a, b) => a - b);
   const at = (share: number) => (tooks[Math.floor(share * (ROUNDS - 1))] as number).toFixed(1);
   const kib = (bytes: number) => `${(bytes / 1024).toFixed(0)} KiB`;

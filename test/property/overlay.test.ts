@@ -7,12 +7,11 @@ import { advance, type Checkpoint, load } from '../../core/checkpoint/restore.ts
 import { RunCache } from '../../core/checkpoint/run-cache.ts';
 import { parsePlan } from '../../core/definition/parse-plan.ts';
 import type { Plan } from '../../core/definition/plan.ts';
-import type { RunReading, SlicePart } from '../../core/query/row-sources.ts';
+import type { SlicePart } from '../../core/query/row-sources.ts';
 import { parseViewRequest, type ViewRequest } from '../../core/query/view-request.ts';
-import type { ViewRow } from '../../core/query/view-row.ts';
-import { readRows } from '../../core/query/view-rows.ts';
 import { PLENTY, TaskWorld } from '../unit/task/task-fixture.ts';
 import { laterPlan, SLICE, type SmallRecord } from '../world/small-log.ts';
+import { pagedRows } from './paged-rows.ts';
 
 const WINDOW_MS = 10_000;
 const BEGIN_MS = 100_000;
@@ -95,25 +94,6 @@ function requestOf(plan: Plan, view: string, question: object): ViewRequest | nu
   });
   const request = parseViewRequest(plan, view, asked);
   return request.ok ? request.value : null;
-}
-
-/** All rows by pages. */
-async function pagedRows(
-  request: ViewRequest,
-  limit: number,
-  parts: readonly SlicePart[],
-  reading: RunReading,
-): Promise<ViewRow[]> {
-  const rows: ViewRow[] = [];
-  let next: ViewRequest['next'] = null;
-  for (;;) {
-    const page = await readRows({ ...request, limit, next }, parts, reading);
-    expect(page.damaged).toEqual([]);
-    rows.push(...page.rows);
-    const last = page.rows.at(-1)?.position;
-    if (!page.hasMore || last === undefined) return rows;
-    next = { after: last } as ViewRequest['next'];
-  }
 }
 
 function partOf(checkpoint: Checkpoint): SlicePart {

@@ -7,9 +7,8 @@ import { type BlobName, blobKey } from '../../core/checkpoint/names.ts';
 import { type Checkpoint, emptyCheckpoint } from '../../core/checkpoint/restore.ts';
 import { RunCache } from '../../core/checkpoint/run-cache.ts';
 import { RowIndexes } from '../../core/query/row-indexes.ts';
-import type { RunReading, SlicePart } from '../../core/query/row-sources.ts';
+import type { SlicePart } from '../../core/query/row-sources.ts';
 import { parseViewRequest, type ViewRequest } from '../../core/query/view-request.ts';
-import type { ViewRow } from '../../core/query/view-row.ts';
 import { readRows } from '../../core/query/view-rows.ts';
 import type { ClosedEntry } from '../../core/state/closed-entries.ts';
 import { drainClosing } from '../../core/state/closing.ts';
@@ -18,6 +17,7 @@ import type { ViewLife } from '../../core/state/view-life.ts';
 import { ViewTable } from '../../core/state/view-table.ts';
 import { parametersOf, plan, WINDOW_MS } from '../unit/query/query-world.ts';
 import { encodeRun } from '../world/encoded-run.ts';
+import { pagedRows } from './paged-rows.ts';
 import { plainRows } from './plain-rows.ts';
 
 const VIEWS = ['by_route', 'by_origin', 'in_all'];
@@ -177,26 +177,6 @@ class RandomSlice {
 function requestOf(view: string, question: Record<string, string>): ViewRequest | null {
   const request = parseViewRequest(plan, view, parametersOf({ ...question, limit: '10000' }));
   return request.ok ? request.value : null;
-}
-
-/** All rows by pages. */
-async function pagedRows(
-  request: ViewRequest,
-  limit: number,
-  parts: readonly SlicePart[],
-  reading: RunReading,
-): Promise<ViewRow[]> {
-  const rows: ViewRow[] = [];
-  let next: ViewRequest['next'] = null;
-  for (;;) {
-    const page = await readRows({ ...request, limit, next }, parts, reading);
-    expect(page.damaged).toEqual([]);
-    rows.push(...page.rows);
-    const last = page.rows.at(-1)?.position;
-    if (!page.hasMore || last === undefined) return rows;
-    expect(page.rows).toHaveLength(limit);
-    next = { after: last } as ViewRequest['next'];
-  }
 }
 
 describe('the rows of a view', () => {
