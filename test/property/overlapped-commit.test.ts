@@ -22,7 +22,7 @@ function random(seed: number): (limit: number) => number {
 }
 
 const FROM = 1;
-const SEEDS = 150;
+const SEEDS = 60;
 
 describe('any recovery', () => {
   it('comes to the same, whatever is lost, drained, merged and collected on the way', async () => {
