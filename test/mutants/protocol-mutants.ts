@@ -137,9 +137,9 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a late partial takes the place of the stored result',
     'wrong state|wrong answer',
-    'core/state/closed-entries.ts',
-    'merged.push(to - from === 1 ? first : mergePartials(view, sorted.slice(from, to)));',
-    'merged.push(sorted[to - 1] as ClosedEntry);',
+    'core/checkpoint/run-encoder.ts',
+    'partials.length === 1 ? first : mergePartials(view, partials);',
+    'partials.at(-1) as ClosedEntry;',
   ),
   mutant(
     'a fallback uses the number of an epoch again',
