@@ -18,7 +18,7 @@ import { type BlobStores, readBlob } from './blobs.ts';
 import { type ChainLink, continued } from './chain.ts';
 import type { Head } from './head.ts';
 import { chainSince, type LostRange, type Manifest, type PartReference } from './manifest.ts';
-import type { OpenParts } from './open-parts.ts';
+import type { LostRows, OpenParts } from './open-parts.ts';
 import { readInOrder } from './read-in-order.ts';
 import {
   buildFrom,
@@ -63,7 +63,7 @@ export async function loadWithoutLost(
     },
   });
   if (!standsAt(head, checkpoint)) return null;
-  boundLost(checkpoint.parts, checkpoint.image);
+  boundLost(checkpoint.parts, checkpoint.image, manifest.lost);
   return { checkpoint, partCount: lost.size };
 }
 
@@ -114,7 +114,11 @@ function isOfOneView(layouts: readonly StoredView[], a: number, b: number): bool
  * The last part of a view has no end, but windows that come later lack nothing. How late a record may be that has come is known where
  * the plan bounds it, and always has read times as it does.
  */
-function boundLost(parts: OpenParts, { plan, progress, windows }: SliceImage): void {
+function boundLost(
+  parts: OpenParts,
+  { plan, progress, windows }: SliceImage,
+  before: readonly LostRange[],
+): void {
   const { skewMs } = plan;
   if (skewMs === null || Number.isFinite(progress.otherTimesUntilMs)) return;
   const aheadMs = progress.newestArrivalMs + Math.max(skewMs, REDRIVEN_AHEAD_MS_MAX);
@@ -125,6 +129,10 @@ function boundLost(parts: OpenParts, { plan, progress, windows }: SliceImage): v
     if (view === undefined || assigner === undefined || windowSpan(view.window) === null) continue;
     const windowStartMs = assigner.endOf(assigner.startOf(newestMs));
     const end = { windowStartMs, key: new Uint8Array() };
-    parts.lost[index] = rows.map((each) => ({ ...each, to: each.to ?? end }));
+    // What was lost before has the end that it got then.
+    const isKnown = ({ epoch }: LostRows) => before.some((range) => range.epoch === epoch);
+    parts.lost[index] = rows.map((each) =>
+      isKnown(each) ? each : { ...each, to: each.to ?? end },
+    );
   }
 }
