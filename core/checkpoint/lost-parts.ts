@@ -17,8 +17,14 @@ import { readPacked, type SoundBase } from './base-reader.ts';
 import { type BlobStores, readBlob } from './blobs.ts';
 import { type ChainLink, continued } from './chain.ts';
 import type { Head } from './head.ts';
-import { chainSince, type LostRange, type Manifest, type PartReference } from './manifest.ts';
-import type { LostRows, OpenParts } from './open-parts.ts';
+import {
+  chainSince,
+  type LostRange,
+  type LostRows,
+  type Manifest,
+  type PartReference,
+} from './manifest.ts';
+import type { OpenParts } from './open-parts.ts';
 import { readInOrder } from './read-in-order.ts';
 import {
   buildFrom,

@@ -85,15 +85,18 @@ export interface KeptIds {
   readonly parts: readonly IdsPart[];
 }
 
-/** A range of a view's entries, in parts and runs, whose part was lost: see ADR 0032. */
-export interface LostRange {
-  /** Index of a layout: says which view it is of, in which of its lives. */
-  readonly layout: number;
+/** Rows of a view, in parts and runs, that are missing, or lack what was folded before: their part was lost (ADR 0032). */
+export interface LostRows {
   /** Null: without a bound. The end is exclusive. */
   readonly from: EntryBound | null;
   readonly to: EntryBound | null;
   /** Of the base that the part lay in. */
   readonly epoch: number;
+}
+
+export interface LostRange extends LostRows {
+  /** Index of a layout: says which view it is of, in which of its lives. */
+  readonly layout: number;
 }
 
 export interface Manifest {

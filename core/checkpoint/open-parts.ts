@@ -7,7 +7,7 @@ import { viewOfLife } from '../state/part-entries.ts';
 import type { ChangedWindow } from '../state/recent-changes.ts';
 import type { SliceImage } from '../state/slice-image.ts';
 import { isSameLife, type StoredView, type ViewLife } from '../state/view-life.ts';
-import type { Manifest, PackedBytes } from './manifest.ts';
+import type { LostRows, Manifest, PackedBytes } from './manifest.ts';
 import { OpenIds } from './open-ids.ts';
 
 export interface OpenPart {
@@ -19,13 +19,6 @@ export interface OpenPart {
   readonly stored: StoredView | null;
   /** A delta after its epoch has an entry in its range. */
   isTouched: boolean;
-}
-
-/** Rows of a view that are missing, or lack what was folded before: see `LostRange`. */
-export interface LostRows {
-  readonly from: EntryBound | null;
-  readonly to: EntryBound | null;
-  readonly epoch: number;
 }
 
 /** What a delta that is being written touches. */

@@ -105,19 +105,8 @@ export class KeyTable {
   /** Adds a key that is not there; its ordinal. */
   add(bytes: Uint8Array, length: number, hash: number, slot: number): number {
     if (this.#size * ROW === this.#rows.length) this.#growRows(grownCapacity(this.#size));
-    const ordinal = this.#size++;
-    const start = this.startOf(ordinal);
-    this.#growArena(start + length);
-    for (let index = 0; index < length; index++) {
-      this.#arena[start + index] = bytes[index] as number;
-    }
-    const row = ordinal * ROW;
-    this.#rows[row + END] = start + length;
-    this.#rows[row + HASH] = hash;
-    this.#rows[row + SLOT] = slot;
-    this.#rows[row + STAMP] = 0;
-    if (this.#crowded !== null) this.#crowded.set(textOf(bytes, 0, length), ordinal);
-    else if (this.#places !== null) this.#place(ordinal, ordinal + 1);
+    const ordinal = this.#append(bytes, 0, length, hash, slot);
+    this.placeSince(ordinal);
     return ordinal;
   }
 
@@ -133,17 +122,7 @@ export class KeyTable {
    * was called: many that are placed one behind the other wait for memory together.
    */
   load(bytes: Uint8Array, from: number, to: number, slot: number): void {
-    const ordinal = this.#size++;
-    const start = this.startOf(ordinal);
-    const end = start + to - from;
-    this.#growArena(end);
-    const arena = this.#arena;
-    for (let index = from, at = start; index < to; index++) arena[at++] = bytes[index] as number;
-    const row = ordinal * ROW;
-    this.#rows[row + END] = end;
-    this.#rows[row + HASH] = hashSpan(bytes, from, to);
-    this.#rows[row + SLOT] = slot;
-    this.#rows[row + STAMP] = 0;
+    this.#append(bytes, from, to, hashSpan(bytes, from, to), slot);
   }
 
   /** Places the keys that were loaded, from an ordinal on. */
@@ -265,6 +244,22 @@ export class KeyTable {
     const touchedCount = this.#touched.length + (this.#sealed?.touched.length ?? 0);
     const crowded = this.#crowded === null ? 0 : this.#size * CROWDED_BYTES + this.#arena.length;
     return this.#arena.length + this.#rows.byteLength + places + crowded + 8 * touchedCount;
+  }
+
+  /** A key that has its row and bytes, and no place yet. */
+  #append(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
+    const ordinal = this.#size++;
+    const start = this.startOf(ordinal);
+    const end = start + to - from;
+    this.#growArena(end);
+    const arena = this.#arena;
+    for (let index = from, at = start; index < to; index++) arena[at++] = bytes[index] as number;
+    const row = ordinal * ROW;
+    this.#rows[row + END] = end;
+    this.#rows[row + HASH] = hash;
+    this.#rows[row + SLOT] = slot;
+    this.#rows[row + STAMP] = 0;
+    return ordinal;
   }
 
   #findAmongFew(bytes: Uint8Array, length: number, hash: number): number {

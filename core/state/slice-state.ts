@@ -52,7 +52,6 @@ export class SliceState {
   #since: Uncommitted;
   /** Of a commit that is under way. */
   #sealed: Uncommitted | null = null;
-  #spare: Uncommitted | null = null;
   readonly #fold: RecordFold;
 
   constructor(image: SliceImage, decoder: RecordDecoder, shardId: string) {
@@ -140,11 +139,8 @@ export class SliceState {
     assert(this.isWhole, 'a-commit-falls-between-kinesis-records');
     this.#assertUnsealed();
     for (const table of this.image.tables) table.seal();
-    const next = this.#spare ?? new Uncommitted(this.image);
-    next.goOnFrom(this.#since);
-    this.#spare = null;
     this.#sealed = this.#since;
-    this.#since = next;
+    this.#since = new Uncommitted(this.image, this.#sealed);
   }
 
   /** What was sealed is not committed after all, and not undone either; what was folded since is. */
@@ -155,8 +151,6 @@ export class SliceState {
       table.undo();
       table.reopen();
     }
-    this.#since.reset(this.image);
-    this.#spare = this.#since;
     this.#since = sealed;
     this.#sealed = null;
   }
@@ -304,10 +298,8 @@ export class SliceState {
     image.progress = copyProgress(done.progress);
     image.dedupeIds.merge(done.dedupeIds, image.expiredMs);
     image.dedupeIds.sweep(image.expiredMs);
-    done.reset(image);
-    if (this.#sealed === null) return;
-    this.#since.predecessor = null;
-    this.#spare = this.#sealed;
+    if (this.#sealed === null) done.reset(image);
+    else this.#since.predecessor = null;
     this.#sealed = null;
   }
 
@@ -320,9 +312,8 @@ export class SliceState {
 
   /** Bytes of memory that the state holds, about. */
   heapBytes(): number {
-    let bytes = this.image.heapBytes() + this.#since.heapBytes();
-    for (const other of [this.#sealed, this.#spare]) bytes += other?.heapBytes() ?? 0;
-    return bytes;
+    const sealed = this.#sealed?.heapBytes() ?? 0;
+    return this.image.heapBytes() + this.#since.heapBytes() + sealed;
   }
 
   /** By view: the entries that were touched, and what came late. */

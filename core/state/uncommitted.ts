@@ -14,14 +14,16 @@ export class Uncommitted {
   readonly quarantined: QuarantineEntry[] = [];
   progress: FoldProgress;
   /** What a commit that is under way is to commit, and this one was folded after. */
-  predecessor: Uncommitted | null = null;
+  predecessor: Uncommitted | null;
   /** The position is not the last of its Kinesis record: what follows is inside the same one, up to `lastSubSequence`. */
   isInside = false;
   lastSubSequence = 0;
 
-  constructor(image: SliceImage) {
+  /** Of what is folded on top of the image, or of what a commit that is under way is to commit. */
+  constructor(image: SliceImage, predecessor: Uncommitted | null = null) {
+    this.predecessor = predecessor;
     this.late = image.views.map((view) => new ViewTable(view));
-    this.progress = copyProgress(image.progress);
+    this.progress = copyProgress((predecessor ?? image).progress);
   }
 
   /** True if the id (four words of its hash) came since the last commit and is still kept. */
@@ -34,15 +36,8 @@ export class Uncommitted {
     return [...(this.predecessor?.allIds() ?? []), this.dedupeIds];
   }
 
-  /** Nothing is uncommitted but what was folded before. */
-  goOnFrom(predecessor: Uncommitted): void {
-    this.progress = copyProgress(predecessor.progress);
-    this.predecessor = predecessor;
-  }
-
   /** Nothing is uncommitted. */
   reset(image: SliceImage): void {
-    this.predecessor = null;
     for (const table of this.late) table.clear();
     this.dedupeIds.clear();
     this.quarantined.length = 0;

@@ -50,7 +50,6 @@ export class ViewTable {
   #touched: Touched;
   /** Of a commit that is under way. */
   #sealed: Touched | null = null;
-  #spare: Touched | null = null;
   readonly #writer = new ByteWriter(64);
   readonly #ranges = new KeyRanges();
   readonly #loadedSlot = () => this.#newSlot();
@@ -103,16 +102,14 @@ export class ViewTable {
     assert(this.#sealed === null, 'one-commit-at-a-time');
     for (const { window } of this.#touched.windows) window.seal();
     this.#sealed = this.#touched;
-    this.#touched = this.#spare ?? nothingTouched(this.view);
-    this.#spare = null;
+    this.#touched = nothingTouched(this.view);
   }
 
   /** What was sealed is what counts from now on; where nothing is, what was touched. */
   commit(): void {
     const touched = this.#sealed ?? this.#touched;
     for (const { window } of touched.windows) window.commit();
-    forget(touched);
-    if (this.#sealed !== null) this.#spare = touched;
+    if (this.#sealed === null) forget(touched);
     this.#sealed = null;
   }
 
@@ -130,7 +127,6 @@ export class ViewTable {
   /** What was sealed is not committed after all; what was touched since was undone. */
   reopen(): void {
     assert(this.#touched.windows.length === 0, 'the-newest-is-undone-first');
-    this.#spare = this.#touched;
     this.#touched = this.#sealed as Touched;
     for (const { window } of this.#touched.windows) window.reopen();
     this.#sealed = null;
@@ -313,9 +309,7 @@ export class ViewTable {
   heapBytes(): number {
     let bytes = this.#freeSlots.length * 8 + this.#ranges.heapBytes();
     for (const column of this.#columns) bytes += column.heapBytes();
-    for (const touched of [this.#touched, this.#sealed, this.#spare]) {
-      bytes += touched?.before.heapBytes() ?? 0;
-    }
+    bytes += this.#touched.before.heapBytes() + (this.#sealed?.before.heapBytes() ?? 0);
     for (const window of this.#windows.values()) bytes += window.heapBytes() + WINDOW_BYTES;
     return bytes;
   }

@@ -216,11 +216,12 @@ export class CatchUp {
       const left = ahead.length - folded;
       await guard.begin(state.position, left);
       const upTo = endOfKinesisRecord(ahead, folded + Math.min(left, guard.chunkRecords ?? left));
-      for (const [index, record] of ahead.slice(folded, upTo).entries()) {
+      for (let at = folded; at < upTo; at++) {
+        const record = ahead[at] as StreamRecord;
         guard.fold(record, state);
         memory.arrivalMs = record.arrivalMs;
         memory.closesGap = closesGap;
-        if (committer.isWriting && index % FOLDED_AT_ONCE === 0) await pauses.yield();
+        if (committer.isWriting && (at - folded) % FOLDED_AT_ONCE === 0) await pauses.yield();
       }
       await guard.end();
       folded = upTo;
