@@ -94,6 +94,17 @@ export function nameOfRecord({ sequenceNumber, subSequence }: Position): string 
   return subSequence === 0 ? sequenceNumber : `${sequenceNumber}.${subSequence}`;
 }
 
+/** Sound records, all of them folded. */
+export function soundLog(length = 60): SmallRecord[] {
+  return Array.from({ length }, (_, id) => ({
+    id,
+    t: 100_000 + id * 700,
+    type: id % 3 === 0 ? 'b' : 'a',
+    key: `k${id % 4}`,
+    amount: id,
+  }));
+}
+
 /** Random, but the same for the same seed (xorshift). */
 export function randomLog(length: number, seed: number): (SmallRecord | null)[] {
   let state = seed * 2 + 1;

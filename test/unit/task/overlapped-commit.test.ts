@@ -5,12 +5,8 @@ import type { RecordDecoder } from '../../../core/decode/record-decoder.ts';
 import { BehindFault, TransientFault } from '../../../core/faults.ts';
 import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
 import { SLICE, smallPlan } from '../../world/small-log.ts';
+import { turn, turns } from './slow-stores.ts';
 import { overriding, PLENTY, TaskWorld, timeFor } from './task-fixture.ts';
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-async function turns(count: number): Promise<void> {
-  for (let index = 0; index < count; index++) await turn();
-}
 
 /** 10 records are in epoch 1 and 40 are delivered; a replay takes 10 at a time. */
 async function behind(): Promise<TaskWorld> {

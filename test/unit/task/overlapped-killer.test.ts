@@ -1,48 +1,29 @@
 /** A record that kills, while commits of the records before it are under way: it is isolated in finite tries, and nothing else with it. */
 import { describe, expect, it } from 'vitest';
 import { createJsonDecoder } from '../../../core/decode/json-decoder.ts';
-import type { BlobStore } from '../../../core/ports.ts';
+import { Random } from '../../../simulation/random.ts';
 import { Crash, type Life } from '../../world/fault-switch.ts';
-import { type SmallRecord, smallPlan } from '../../world/small-log.ts';
-import { overriding, PLENTY, TaskWorld } from './task-fixture.ts';
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-function log(length: number): SmallRecord[] {
-  return Array.from({ length }, (_, id) => ({
-    id,
-    t: 100_000 + id * 700,
-    type: id % 3 === 0 ? 'b' : 'a',
-    key: `k${id % 4}`,
-    amount: id,
-  }));
-}
-
-function random(seed: number): (limit: number) => number {
-  let state = seed * 2 + 1;
-  return (limit) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % limit;
-  };
-}
+import { type SmallRecord, smallPlan, soundLog } from '../../world/small-log.ts';
+import { slowStores, turn, turns } from './slow-stores.ts';
+import { PLENTY, TaskWorld } from './task-fixture.ts';
 
 describe('a record that kills while a commit is under way', () => {
   it('is quarantined alone', async () => {
     let worst = 0;
     for (let seed = 1; seed <= 40; seed++) {
-      const below = random(seed * 7919 + 3);
-      const pick = <T>(...all: T[]): T => all[below(all.length)] as T;
-      const world = new TaskWorld(log(80), {
-        replayChunkRecords: pick(1, 2, 5, 10, 30),
-        chainLengthMax: pick(2, 64),
+      const random = new Random(`kills ${seed}`);
+      const world = new TaskWorld(soundLog(80), {
+        replayChunkRecords: random.pick([1, 2, 5, 10, 30]),
+        chainLengthMax: random.pick([2, 64]),
       });
       await world.task().deliver(world.batch(0, 5), PLENTY);
       await world.deliverOnly(80);
-      const lethal = [5 + below(75), ...(below(3) === 0 ? [5 + below(75)] : [])];
-      const slowness = pick(0, 3, 30, 400);
-      const survives = below(2) === 0;
+      const lethal = [
+        5 + random.below(75),
+        ...(random.below(3) === 0 ? [5 + random.below(75)] : []),
+      ];
+      const slowness = random.pick([0, 3, 30, 400]);
+      const survives = random.below(2) === 0;
       let deaths = 0;
       for (; deaths < 200; deaths++) {
         const life: Life = { dead: false };
@@ -58,32 +39,19 @@ describe('a record that kills while a commit is under way', () => {
           },
         };
         const slow = async <T>(write: () => Promise<T>): Promise<T> => {
-          for (let left = below(slowness + 1); left > 0; left--) await turn();
+          await turns(random.below(slowness + 1));
           // What was sent before the death may be applied, or not.
           if (life.dead && !survives) throw new Crash('gone');
           return write();
         };
-        const { items, objects } = world.blobs;
-        const create =
-          (store: BlobStore): BlobStore['create'] =>
-          (key, bytes) =>
-            slow(() => store.create(key, bytes));
-        const ports = {
-          blobs: {
-            items: overriding(items, { create: create(items) }),
-            objects: overriding(objects, { create: create(objects) }),
-          },
-          heads: world.headsThatWrite((item, revision, hold) =>
-            slow(() => world.heads.writeHead(item, revision, hold)),
-          ),
-          pauses: { pause: async () => {}, yield: turn },
-        };
+        const pauses = { pause: async () => {}, yield: turn };
+        const ports = { ...slowStores(world, slow), pauses };
         try {
           await world.mortalTask(life, { decoder: killing }, ports).tick(PLENTY);
           break;
         } catch (error) {
           if (!(error instanceof Crash)) throw error;
-          for (let left = 0; left < 30; left++) await turn();
+          await turns(30);
         }
       }
       await world.task().checkpoint(PLENTY);

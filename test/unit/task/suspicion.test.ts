@@ -6,24 +6,13 @@ import { CorruptStateFault, TransientFault } from '../../../core/faults.ts';
 import type { BlobStore, CheckpointStore } from '../../../core/ports.ts';
 import type { SliceTask, TaskPorts } from '../../../core/task/slice-task.ts';
 import { Crash, type Life } from '../../world/fault-switch.ts';
-import { SLICE, type SmallRecord, smallPlan } from '../../world/small-log.ts';
+import { SLICE, type SmallRecord, smallPlan, soundLog } from '../../world/small-log.ts';
 import { emptyState } from '../state/fold-fixture.ts';
 import { begun, WHOLE } from './redrive-fixture.ts';
 import { overriding, PLENTY, TaskWorld, textOf, timeFor } from './task-fixture.ts';
 
 const DEATHS_MAX = 120;
 const LENGTH = 60;
-
-/** Sound records, all of them folded. */
-function soundLog(length = LENGTH): SmallRecord[] {
-  return Array.from({ length }, (_, id) => ({
-    id,
-    t: 100_000 + id * 700,
-    type: id % 3 === 0 ? 'b' : 'a',
-    key: `k${id % 4}`,
-    amount: id,
-  }));
-}
 
 /** Does something at the records with these ids. */
 function decoderWith(ids: readonly number[], act: () => never): RecordDecoder {
